@@ -7,11 +7,11 @@ import { packagedFolder, readGovernanceFolder } from "../governance/rules/files/
 import type { DocumentKind } from "../contract/document.ts";
 import type { Governance } from "../governance/rules/governance.ts";
 import { importDocuments } from "../governance/documents/import.ts";
-import { placesOf } from "../governance/rules/workspaces.ts";
+import { workspacesOf } from "../governance/rules/workspaces.ts";
 import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
-import { createModeAuthority } from "../governance/modes/controller.ts";
+import { createModeController } from "../governance/modes/controller.ts";
 import { machineSensors } from "../governance/modes/machine.ts";
-import type { ModeAuthority } from "../governance/modes/mode.ts";
+import type { ModeController } from "../governance/modes/mode.ts";
 import { policyDocuments } from "../governance/policy/document.ts";
 import { openPolicyEngine } from "../governance/policy/open.ts";
 import { createPolicies } from "../governance/policy/policies.ts";
@@ -62,7 +62,7 @@ export interface Engines {
   readonly policies: Policies;
   readonly governance: Governance;
   readonly documents: StartedDocuments;
-  readonly mode: ModeAuthority;
+  readonly mode: ModeController;
   /** The gate's engines with other rules in force, for a question only: nothing is stored or published. */
   draft(
     files: DraftFiles,
@@ -114,7 +114,7 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
       dataDir: p.dataDir,
       configFiles: p.configFiles,
       governanceDir: folder,
-      ...placesOf({
+      ...workspacesOf({
         workspace: config.workspace,
         workspacePerSession: config.workspacePerSession,
         dataDir: p.dataDir,
@@ -173,7 +173,7 @@ export async function openEngines(p: EnginesPowers): Promise<Engines> {
       { name: "state", ping: () => state.ping() },
     ];
     const mode = opens(
-      await createModeAuthority({
+      await createModeController({
         store,
         follower,
         note: p.note,

@@ -2,7 +2,7 @@
 // questions that wait on their behalf.
 import { mandateOf } from "../contract/call.ts";
 import type { Identity } from "../core/identity/index.ts";
-import { createStanding, type Standing } from "../core/identity/standing.ts";
+import { createCallerWatch, type CallerWatch } from "../core/identity/standing.ts";
 import type { Active, ActiveEntry } from "../core/run/active.ts";
 
 export interface StandingParts {
@@ -15,7 +15,7 @@ export interface StandingParts {
   readonly report: (message: string, fields: object) => void;
 }
 
-export interface OpenedStanding extends Pick<Standing, "watch"> {
+export interface OpenedStanding extends Pick<CallerWatch, "watch"> {
   /** Somebody's rights have changed, here or on another instance. */
   changed(): void;
   /** A run, an agent or a call has ended: what waited on its behalf is over. */
@@ -28,8 +28,8 @@ const LASTING_MS = 500;
 const REVOKED = "the key, sign-in or user it ran for is not active any more";
 
 export function openStanding(p: StandingParts): OpenedStanding {
-  const standing = createStanding({
-    standOf: (mandate) => p.identity.standOf(mandate),
+  const standing = createCallerWatch({
+    statusOf: (mandate) => p.identity.standOf(mandate),
     mandateOf,
     now: p.now,
     report: p.report,
@@ -73,7 +73,7 @@ export function openStanding(p: StandingParts): OpenedStanding {
     watch: (caller, changed) => standing.watch(caller, changed),
     changed() {
       for (const entry of p.active.all()) watch(entry);
-      standing.look();
+      standing.recheck();
       p.background(closeOver());
     },
     ended: () => p.background(closeOver()),

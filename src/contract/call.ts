@@ -178,7 +178,7 @@ export interface CallRequest {
   /** What the caller's own client can be asked while the call runs; only doors that reach it have one. */
   readonly client?: ClientSide;
   /** Made by a call that does nothing meanwhile: the place that one holds among those that run is enough for both. */
-  readonly rides?: true;
+  readonly sharesSlot?: true;
 }
 
 /** A time after which a call is ended. */
@@ -263,7 +263,14 @@ export interface CallParent extends Pick<Call, "sessionId" | "ip" | "trace" | "m
 
 type InnerRequest = Pick<
   CallRequest,
-  "name" | "arguments" | "timeoutMs" | "signal" | "outerLimit" | "onProgress" | "client" | "rides"
+  | "name"
+  | "arguments"
+  | "timeoutMs"
+  | "signal"
+  | "outerLimit"
+  | "onProgress"
+  | "client"
+  | "sharesSlot"
 > & { readonly metadata?: JsonObject };
 
 /** The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. */

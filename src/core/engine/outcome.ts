@@ -11,7 +11,8 @@ import type {
   Verdict,
 } from "../../contract/call.ts";
 import type { Code, Fault } from "../../contract/errors.ts";
-import { VISIBLE, type Trail } from "../gate/index.ts";
+import type { Trail } from "../gate/index.ts";
+import { isHidden } from "./visibility.ts";
 import type { RunResult } from "../run/index.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 
@@ -21,7 +22,7 @@ interface Facts {
   readonly recorded?: Json | undefined;
   readonly error: Fault | null;
   readonly cancelReason: CancelReason | null;
-  readonly trail: Told;
+  readonly trail: GateReport;
   readonly visible: boolean;
   readonly dispatched: boolean;
   readonly endedAt: number | null;
@@ -29,8 +30,8 @@ interface Facts {
   readonly approval?: ApprovalNotice;
 }
 
-/** What the gate left behind for the answer. */
-export type Told = Pick<Trail, "gates" | "windows">;
+/** What the answer shows of the gate. */
+export type GateReport = Pick<Trail, "gates" | "windows">;
 
 const NOTHING = Object.freeze({});
 
@@ -67,7 +68,11 @@ function outcome(call: Call, facts: Facts): Outcome {
 }
 
 /** Accepted and durable: it runs, or waits for a slot. */
-export function acceptedOutcome(call: Call, trail: Told, status: "running" | "pending"): Outcome {
+export function acceptedOutcome(
+  call: Call,
+  trail: GateReport,
+  status: "running" | "pending",
+): Outcome {
   return outcome(call, {
     status,
     output: null,
@@ -83,7 +88,7 @@ export function acceptedOutcome(call: Call, trail: Told, status: "running" | "pe
 
 export function finishedOutcome(
   call: Call,
-  trail: Told,
+  trail: GateReport,
   result: RunResult,
   endedAt: number,
 ): Outcome {
@@ -102,32 +107,29 @@ export function finishedOutcome(
   });
 }
 
-export function refusedOutcome(call: Call, trail: Told, error: Fault, endedAt: number): Outcome {
-  const visible = !trail.gates.some(hides);
+export function refusedOutcome(
+  call: Call,
+  trail: GateReport,
+  error: Fault,
+  endedAt: number,
+): Outcome {
   return outcome(call, {
     status: "failed",
     output: null,
     error,
     cancelReason: null,
     trail,
-    visible,
+    visible: !isHidden(trail.gates),
     dispatched: false,
     endedAt,
     metadata: NOTHING,
   });
 }
 
-/** A hiding stage said no, or could not say: the caller learns nothing about the name. FORBIDDEN is said of visible tools only. */
-function hides({ stage, verdict, code }: Verdict): boolean {
-  return verdict !== "allow" && code !== "FORBIDDEN" && HIDING.has(stage);
-}
-
-const HIDING = new Set(VISIBLE.map((stage) => stage.name));
-
 /** Waits for a person. `id` is the execution that waits: the call's own, or the same caller's same call that came before. */
 export function heldOutcome(
   call: Call,
-  trail: Told,
+  trail: GateReport,
   approval: ApprovalNotice,
   id: string,
 ): Outcome {
@@ -160,7 +162,7 @@ export interface Cancelled {
 
 export function cancelledOutcome(
   call: Call,
-  trail: Told,
+  trail: GateReport,
   cancelled: Cancelled,
   endedAt: number,
 ): Outcome {

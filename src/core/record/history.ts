@@ -15,7 +15,7 @@ import type {
 } from "../../storage/store/store.ts";
 import { createRebuilds, type RebuildPowers, type Rebuilds } from "./rebuild.ts";
 import type { Recent } from "./recent.ts";
-import type { Whole } from "./whole.ts";
+import type { WholeResult } from "./whole.ts";
 
 /** What a page is read in first: how large they are is not known before. */
 const FIRST_ROWS = 20;
@@ -87,7 +87,7 @@ export interface History {
 export function createHistory(
   executions: Store["executions"],
   recent: Recent,
-  powers: Omit<RebuildPowers, "rebuild"> & { readonly whole: Whole },
+  powers: Omit<RebuildPowers, "rebuild"> & { readonly whole: WholeResult },
 ): History {
   const found = async (id: string): Promise<AuditedRecord | null> =>
     recent.get(id) ?? (await executions.get(id));

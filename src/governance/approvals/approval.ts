@@ -60,7 +60,7 @@ export interface Approvals extends ApprovalGate {
 }
 
 /** What people do with approvals: the API, the command line, later the console. */
-export interface ApprovalDesk {
+export interface ApprovalInbox {
   /**
    * Those the caller may decide, and the caller's own, newest first; being listed to somebody who may decide counts as
    * presented. `next` is the id to pass as `after`.

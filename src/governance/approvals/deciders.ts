@@ -4,7 +4,7 @@ import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { ApprovalPowers } from "./powers.ts";
-import { createSelf, ownRefusal } from "./self.ts";
+import { createSelfApproval, ownRefusal } from "./self.ts";
 
 /** Why somebody may not decide; with FORBIDDEN / permission_missing they have nothing to do with it at all. */
 export type Refusal = AppError;
@@ -30,7 +30,7 @@ type Powers = Pick<ApprovalPowers, "relations" | "governance" | "registry" | "is
   Pick<ApprovalPowers, "authenticates">;
 
 export function createDeciders(p: Powers): Deciders {
-  const self = createSelf(p);
+  const self = createSelfApproval(p);
   // A console holds no more than the key that made its link: an agent's key makes no person by asking for one.
   const isPerson = ({ via, scopes, role }: Caller): boolean =>
     via !== "anonymous" &&

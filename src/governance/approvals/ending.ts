@@ -26,7 +26,7 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
     } finally {
       // Also when the record cannot be written now: a sweep ends the execution later.
       waiting.wake(row.executionId);
-      p.tell("decided", row);
+      p.notify("decided", row);
     }
   };
   /** Null when somebody else was faster. */
@@ -39,7 +39,7 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
   };
   return {
     ended,
-    async end(row, to, { by = system(row), fault = faultOf(to, row) } = {}) {
+    async end(row, to, { by = system(row), fault = endedFault(to, row) } = {}) {
       const closed = await close(row, to, by);
       if (closed) await ended(closed, fault);
       return closed !== null;
@@ -47,7 +47,7 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
     async ranOut(row) {
       const to = row.state === "not_presented" ? "not_presented" : "expired";
       await p.note(`approval.${to}`, system(row), audited(row, "pending"));
-      await ended(row, faultOf(to, row));
+      await ended(row, endedFault(to, row));
     },
     async drop(row) {
       await close(row, "cancelled", system(row));
@@ -72,7 +72,7 @@ export const overFault = (why: string): Fault => ({
 });
 
 /** What the agent is told when nobody said yes (R086). */
-export function faultOf(state: End | "declined", row: Ended): Fault {
+export function endedFault(state: End | "declined", row: Ended): Fault {
   const seconds = Math.round((row.expiresAt - row.createdAt) / 1000);
   switch (state) {
     case "declined": {

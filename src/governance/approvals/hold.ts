@@ -5,11 +5,11 @@ import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { Approvals } from "./approval.ts";
 import { bindingOf, boundOf, differences, type Bound, type Narrowed } from "./binding.ts";
 import type { Ending } from "./ending.ts";
-import type { FateOf } from "./over.ts";
+import type { CheckResumption } from "./over.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import { type Seal, waitingCall } from "./seal.ts";
 import { listedArguments } from "./listed.ts";
-import { inTurn } from "./turns.ts";
+import { createKeyedQueue } from "./turns.ts";
 import type { Waiting } from "./waiting.ts";
 
 type Side = Pick<
@@ -24,11 +24,11 @@ const MAX_PENDING_BYTES = 16_777_216;
 
 export function createHold(
   p: ApprovalPowers,
-  parts: { seal: Seal; waiting: Waiting; ending: Ending; fateOf: FateOf },
+  parts: { seal: Seal; waiting: Waiting; ending: Ending; fateOf: CheckResumption },
 ): Side {
   const { seal, waiting, ending, fateOf } = parts;
   const { approvals, executions } = p.store;
-  const oneByOne = inTurn();
+  const oneByOne = createKeyedQueue();
 
   const newRow = async (
     call: Call,
@@ -139,7 +139,7 @@ export function createHold(
         reasons,
         needed,
         expiresAt,
-        ...listedArguments(answer.row.arguments, p.keep),
+        ...listedArguments(answer.row.arguments, p.cutToSize),
       };
       try {
         await p.note("approval.requested", call.caller, body);
@@ -148,7 +148,7 @@ export function createHold(
         await approvals.end(id, "pending", "cancelled", p.now()).catch(() => false);
         throw cause;
       }
-      p.tell("requested", answer.row);
+      p.notify("requested", answer.row);
       return answer;
     },
 

@@ -2,11 +2,11 @@
 import { narrowingOf, type Caller, type JsonObject, type Mandate } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalHead, ApprovalRow, ApprovalVote } from "../../storage/store/store.ts";
-import { canonicalJson } from "../../util/json/json.ts";
-import type { ApprovalDesk, ApprovalView } from "./approval.ts";
+import { canonicalJson } from "../../util/json.ts";
+import type { ApprovalInbox, ApprovalView } from "./approval.ts";
 import { bindingOf } from "./binding.ts";
 import type { Deciders, Refusal } from "./deciders.ts";
-import { type Ending, faultOf, overFault } from "./ending.ts";
+import { type Ending, endedFault, overFault } from "./ending.ts";
 import {
   listedEdit,
   type Listed,
@@ -15,18 +15,18 @@ import {
   READ_BYTES,
   readListed,
 } from "./listed.ts";
-import type { FateOf } from "./over.ts";
+import type { CheckResumption } from "./over.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import { type Seal, sealedIn } from "./seal.ts";
 import { unmask } from "./unmask.ts";
 import type { Waiting } from "./waiting.ts";
 
-export interface DeskParts {
+export interface InboxParts {
   readonly seal: Seal;
   readonly deciders: Deciders;
   readonly ending: Ending;
   readonly waiting: Waiting;
-  readonly fateOf: FateOf;
+  readonly checkResumption: CheckResumption;
   /** Lets the call go on; nobody waits for it here. */
   readonly carryOn: (approvalId: string) => void;
 }
@@ -41,8 +41,8 @@ interface Edit {
   readonly binding: string;
 }
 
-export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
-  const { seal, deciders, ending, waiting, fateOf, carryOn } = parts;
+export function createInbox(p: ApprovalPowers, parts: InboxParts): ApprovalInbox {
+  const { seal, deciders, ending, waiting, checkResumption: fateOf, carryOn } = parts;
   const { approvals } = p.store;
 
   /** The row and whether this caller may decide it; NOT_FOUND for whoever has nothing to do with it. */
@@ -106,7 +106,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     const { arguments: args, faults } = unmask(
       wanted,
       call.arguments,
-      await p.masker.valueInSlices(call.arguments),
+      await p.masker.valueInTurns(call.arguments),
       p.masker,
     );
     if (canonicalJson(args) === canonicalJson(call.arguments)) return undefined;
@@ -127,7 +127,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
         { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` },
       );
     return {
-      arguments: await p.masker.valueInSlices(args),
+      arguments: await p.masker.valueInTurns(args),
       sealed: seal.close(row.id, { ...call, arguments: args }),
       // What has no mandate is over, and was ended before.
       binding: bindingOf({ ...row, narrowing: narrowingOf(call.mandate as Mandate) }, args),
@@ -159,7 +159,11 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
       "approval.voted",
       caller,
       edit
-        ? { ...body, ...listedEdit(edit.arguments, p.keep), version: seal.version(edit.binding) }
+        ? {
+            ...body,
+            ...listedEdit(edit.arguments, p.cutToSize),
+            version: seal.version(edit.binding),
+          }
         : body,
     );
     if (after.state === "approved" || after.state === "declined") {
@@ -242,7 +246,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
       const shown = await readListed(
         found.map(({ row }) => row),
         approvals,
-        p.keep,
+        p.cutToSize,
       );
       await present(found.filter(({ refusal }) => refusal === null).map(({ row }) => row));
       const items = found.map(({ row, refusal }, at) => ({
@@ -272,7 +276,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
       const after = await vote(caller, row, one, edit);
       if (after.state === "approved") {
         waiting.wake(after.executionId);
-        p.tell("decided", after);
+        p.notify("decided", after);
         carryOn(after.id);
       }
       return viewOf(after, null);
@@ -288,7 +292,7 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
         at: p.now(),
       } as const;
       const after = await vote(caller, row, one);
-      await ending.ended(after, faultOf("declined", after));
+      await ending.ended(after, endedFault("declined", after));
       return viewOf(after, null);
     },
   };

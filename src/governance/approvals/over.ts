@@ -5,16 +5,16 @@ import type { ApprovalPowers } from "./powers.ts";
 import { type Seal, sealedIn, type WaitingCall } from "./seal.ts";
 
 /** What can be gone on with, or why it never will be. */
-export type Fate =
+export type Resumption =
   | { readonly state: "here"; readonly caller: Caller; readonly waiting: WaitingCall }
   /** It is gone on with where the run or agent works that it belongs to. */
   | { readonly state: "elsewhere" }
   | { readonly state: "over"; readonly why: string };
 
-export type FateOf = (row: ApprovalRow) => Promise<Fate>;
+export type CheckResumption = (row: ApprovalRow) => Promise<Resumption>;
 
-export function createFate(p: ApprovalPowers, seal: Seal): FateOf {
-  const over = (why: string): Fate => ({ state: "over", why });
+export function createResumptionCheck(p: ApprovalPowers, seal: Seal): CheckResumption {
+  const over = (why: string): Resumption => ({ state: "over", why });
 
   return async (row) => {
     let waiting: WaitingCall;

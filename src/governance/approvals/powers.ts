@@ -16,7 +16,7 @@ export interface Who {
 }
 
 /** The two moments of an approval that others want to hear of. */
-export type Told = "requested" | "decided";
+export type ApprovalEvent = "requested" | "decided";
 
 export interface ApprovalPowers {
   readonly store: Pick<
@@ -49,15 +49,15 @@ export interface ApprovalPowers {
   readonly note: (action: Action, who: Who, body: JsonObject) => Promise<void>;
   readonly state: Pick<State, "publish" | "subscribe">;
   /** Goes on with the held call. Resolves once it was judged; throws when it could not be tried. */
-  readonly goOn: (approvalId: string) => Promise<void>;
+  readonly resume: (approvalId: string) => Promise<void>;
   /** Ends an execution that waits, with this fault; does nothing when it has ended or never was. */
   readonly refuse: (executionId: string, fault: Fault) => Promise<void>;
   /** Hands the news to whoever wants it; must not wait. */
-  readonly tell: (what: Told, row: Omit<ApprovalHead, "bytes">) => void;
+  readonly notify: (what: ApprovalEvent, row: Omit<ApprovalHead, "bytes">) => void;
   /** Work that nobody waits for failed, or a grant did not fit its call. */
   readonly report: (message: string, fields: Record<string, unknown>) => void;
   /** What lists and the log show of arguments that are masked already: all of them, or their beginning. */
-  readonly keep: (
+  readonly cutToSize: (
     args: JsonObject,
     maxBytes: number,
   ) => { readonly value: JsonObject; readonly cut: Cut | null };

@@ -1,8 +1,8 @@
 // What no caller's request would do: end what ran out, go on with what a crash left approved, mend what it left half done.
 import type { ApprovalHead } from "../../storage/store/store.ts";
-import { faultOf, overFault, type Ending } from "./ending.ts";
+import { endedFault, overFault, type Ending } from "./ending.ts";
 import { UNHELD_AFTER_MS } from "./hold.ts";
-import type { FateOf } from "./over.ts";
+import type { CheckResumption } from "./over.ts";
 import type { ApprovalPowers } from "./powers.ts";
 
 export interface Sweep {
@@ -21,7 +21,7 @@ const STRANDED_AFTER_MS = 10_000;
 const TRIES = 5;
 const TRY_AGAIN_MS = 50;
 
-export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): Sweep {
+export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: CheckResumption): Sweep {
   const { approvals, executions } = p.store;
   const underWay = new Set<string>();
 
@@ -39,7 +39,7 @@ export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): 
   const tryOn = async (id: string): Promise<void> => {
     try {
       for (let attempt = 1; attempt <= TRIES; attempt++) {
-        await p.goOn(id);
+        await p.resume(id);
         if (await isDone(id)) return;
         await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS * attempt));
       }
@@ -104,7 +104,7 @@ export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): 
         ending.end(row, "cancelled"),
       );
       done += await each(await approvals.unended(now - UNHELD_AFTER_MS, BATCH), async (row) => {
-        await p.refuse(row.executionId, faultOf(row.state as "declined", row));
+        await p.refuse(row.executionId, endedFault(row.state as "declined", row));
         return true;
       });
       const stranded = await approvals.stranded(now - STRANDED_AFTER_MS, BATCH);

@@ -1,5 +1,5 @@
 // A crowd that asks for the same is served in groups: whoever comes while one group is under way forms the next.
-export interface Crowd<T> {
+export interface Coalescer<T> {
   ask(key: string, id: string): Promise<T>;
 }
 
@@ -9,10 +9,10 @@ interface Waiting<T> {
 }
 
 /** `serve` answers for each id of a group, all of one key. */
-export function createCrowd<T>(
+export function createCoalescer<T>(
   serve: (key: string, ids: readonly string[]) => Promise<ReadonlyMap<string, T>>,
   largest: number,
-): Crowd<T> {
+): Coalescer<T> {
   const queues = new Map<string, Waiting<T>[]>();
 
   async function work(key: string, queue: Waiting<T>[]): Promise<void> {

@@ -92,6 +92,6 @@ function modeLimit(subject: Subject, tool: Tool, { governance, mode }: RateRules
   if (tool.effects === "essential_health_check") return null;
   const limit = governance.limits.ofMode(mode);
   if (limit !== 0) return limit;
-  const asks = subject.grant !== null || governance.modeRule(tool, mode).verdict === "approval";
+  const asks = subject.grant !== null || governance.modeRule(tool, mode).treatment === "approval";
   return asks ? null : 0;
 }

@@ -5,9 +5,9 @@ import { AppError, type FieldFault } from "../../contract/errors.ts";
 import type { Governance } from "../rules/governance.ts";
 import type { Follower } from "../../storage/store/follow.ts";
 import type { Action, Store } from "../../storage/store/store.ts";
-import { openKeeper, type Change, type KeeperLog } from "./mode-store.ts";
+import { openModeStore, type Change, type ModeLog } from "./mode-store.ts";
 import type { MachineSensors } from "./machine.ts";
-import type { ModeAuthority } from "./mode.ts";
+import type { ModeController } from "./mode.ts";
 import { createSensors, SAMPLE_EVERY_MS, type SensorName } from "./sensors.ts";
 import { isStricter, MODE_FACT, stricterOf, type StoredMode } from "./stored.ts";
 import { nextMove, type Move } from "./transitions.ts";
@@ -30,7 +30,7 @@ export interface ModePowers {
   /** The tenant under which changes by sensors and timers are recorded. */
   readonly tenantId: string;
   readonly now: () => number;
-  readonly log: KeeperLog;
+  readonly log: ModeLog;
   /** Calls `tick` every so often until the function it answers is called. */
   readonly schedule?: (tick: () => Promise<void>, everyMs: number) => () => void;
 }
@@ -41,12 +41,12 @@ export const MIN_FOR_MS = 60_000;
 export const MAX_FOR_MS = 7 * 24 * 3_600_000;
 export const MAX_REASON = 500;
 
-export async function createModeAuthority(p: ModePowers): Promise<ModeAuthority> {
+export async function createModeController(p: ModePowers): Promise<ModeController> {
   // A clock that is set back must not prolong anything.
   let latest = 0;
   const now = (): number => (latest = Math.max(latest, p.now()));
   const { shared } = p.store;
-  const opening = openKeeper({
+  const opening = openModeStore({
     facts: p.store.facts,
     note: p.note,
     changed: () => p.follower.changed(MODE_FACT),
@@ -349,7 +349,7 @@ function lockdownFirst(): AppError {
   });
 }
 
-function every(log: KeeperLog): NonNullable<ModePowers["schedule"]> {
+function every(log: ModeLog): NonNullable<ModePowers["schedule"]> {
   return (tick, everyMs) => {
     const timer = setInterval(() => {
       tick().catch((cause: unknown) => log.error({ err: cause }, "the sensors could not be read"));

@@ -27,24 +27,24 @@ export interface Change {
 /** Decides on the newest known mode; null leaves it. Asked again when another instance was faster. */
 export type Decide = (before: StoredMode) => Change | null | Promise<Change | null>;
 
-export interface KeeperPowers {
+export interface ModeStorePowers {
   readonly facts: Pick<Store["facts"], "get" | "replace">;
   readonly note: (action: Action, who: ModeNote["who"], body: JsonObject) => Promise<void>;
   /** Tells the other instances to read again. */
   readonly changed: () => Promise<void>;
   readonly now: () => number;
-  readonly log: KeeperLog;
+  readonly log: ModeLog;
   /** Where the alarm about an unreadable mode is recorded. */
   readonly tenantId: string;
 }
 
-export interface KeeperLog {
+export interface ModeLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-export interface Keeper {
+export interface ModeStore {
   /** What callers see. */
   readonly state: ModeState;
   readonly stored: StoredMode;
@@ -60,7 +60,7 @@ export interface Keeper {
 
 const MAX_ATTEMPTS = 5;
 
-export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
+export async function openModeStore(p: ModeStorePowers): Promise<ModeStore> {
   const listeners = new Set<(state: ModeState, before: Mode) => void>();
   let raw: string | null = null;
   let stored = firstMode(p.now());

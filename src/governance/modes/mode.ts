@@ -47,7 +47,7 @@ export type ModeSignal =
   | { readonly kind: "rolled_back" }
   | { readonly kind: "disk_full" };
 
-export interface ModeAuthority {
+export interface ModeController {
   /** Throws when it cannot be confirmed (a shared store that does not answer): the gate then denies. */
   current(): ModeState;
   /** Durable, audited as `mode.changed` and told to all listeners before it resolves. */

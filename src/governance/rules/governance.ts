@@ -13,7 +13,7 @@ export interface RuleSource {
 }
 
 export interface ModeRule {
-  readonly verdict: "run" | "approval" | "no";
+  readonly treatment: "run" | "approval" | "no";
   readonly rule: RuleSource;
   /** The tool itself asks for approval, whatever the mode: no argument can waive that. */
   readonly byTool?: true;
@@ -61,7 +61,7 @@ export interface ApprovalRules {
 }
 
 /** Where a path leads, and whether it may be touched there. One judge for the gate and for the power that opens files. */
-export interface Territory {
+export interface PathRules {
   /**
    * Says the same about what is refused, whether it exists or not. With `itself` a final link is not followed: the
    * entry is what is wanted, not what it leads to.
@@ -110,7 +110,7 @@ export interface Refused {
 }
 
 export interface FileRules {
-  readonly territory: Territory;
+  readonly pathRules: PathRules;
   /** Workspace and scratch folder, where the server makes them itself with their first use. */
   readonly own: readonly string[];
   readonly maxReadBytes: number;

@@ -4,6 +4,7 @@ import type { Verdict } from "../../contract/call.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 import { noticeShape } from "./approvals.ts";
 import { cutShape, gatesView, iso, jsonObject, status, time, verdict } from "./shapes.ts";
+import { isHiddenRecord } from "../../core/engine/visibility.ts";
 
 export const executionShape = z.object({
   id: z.string(),
@@ -44,12 +45,9 @@ export const executionShape = z.object({
   approval: noticeShape.optional().describe("What became of it; only of a single execution"),
 });
 
-/** The record of a name that does not exist for the caller must not tell more than the answer did. */
-export const isHidden = (record: ExecutionRecord): boolean =>
-  record.errorCode === "NOT_FOUND" && record.errorReason === "unknown" && record.runner === null;
-
+/** The record of a hidden tool must not show more than the answer did. */
 export function executionView(record: ExecutionRecord): z.input<typeof executionShape> {
-  const hidden = isHidden(record);
+  const hidden = isHiddenRecord(record);
   return {
     id: record.id,
     toolName: hidden ? record.requestedName : record.toolName,

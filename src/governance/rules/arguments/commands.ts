@@ -153,12 +153,12 @@ async function judgeRedirects(
       ask(j, text, `where ${target.text} leads is not written out`, programs.rules.rule);
       continue;
     }
-    const territory = await j.territory();
-    const found = await territory.locate(placed(j, target.value), access);
+    const pathRules = await j.pathRules();
+    const found = await pathRules.locate(placed(j, target.value), access);
     if (!found.ok) refusePath(j, target.value, found);
     else if (
       access === "write" &&
-      !(j.subject.mode === "NORMAL" && territory.unattended(found.path))
+      !(j.subject.mode === "NORMAL" && pathRules.unattended(found.path))
     )
       ask(j, text, `it writes ${quote(found.shown)}`, programs.rules.rule);
   }
@@ -291,7 +291,7 @@ async function judgeOperands(
     );
   let outside: string | null = null;
   for (const path of args.flatMap(({ value }) => (value === null ? [] : pathsIn(value)))) {
-    const found = await (await j.territory()).locate(placed(j, path), "read");
+    const found = await (await j.pathRules()).locate(placed(j, path), "read");
     if (recursive && takesTooMuch(found)) {
       deny(
         j,

@@ -74,10 +74,10 @@ function crossFaults(tools: ToolsFile): DocumentFault[] {
     for (const rules of [tools.classes[effects].modes, tools.classes[effects].dangerous]) {
       const rule = rules.LOCKDOWN;
       const most = LOCKDOWN_AT_MOST[effects];
-      if (rule && stricter(rule.verdict, most) !== rule.verdict)
+      if (rule && stricter(rule.treatment, most) !== rule.treatment)
         fault(
           rule.rule.at,
-          `classes.${effects}: in LOCKDOWN it may be ${most} at most, not ${rule.verdict}`,
+          `classes.${effects}: in LOCKDOWN it may be ${most} at most, not ${rule.treatment}`,
         );
     }
   }
