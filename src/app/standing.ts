@@ -2,7 +2,7 @@
 // questions that wait on their behalf.
 import { mandateOf } from "../contract/call.ts";
 import type { Identity } from "../core/identity/index.ts";
-import { createCallerWatch, type CallerWatch } from "../core/identity/standing.ts";
+import { createCallerWatch, type CallerWatch } from "../core/identity/caller-watch.ts";
 import type { Active, ActiveEntry } from "../core/run/active.ts";
 
 export interface StandingParts {

@@ -8,7 +8,7 @@ import type { DocumentKind } from "../contract/document.ts";
 import type { Documents, Governance } from "../governance/rules/governance.ts";
 import type { Directory } from "../core/identity/directory.ts";
 import type { Identity } from "../core/identity/index.ts";
-import type { CallerWatch } from "../core/identity/standing.ts";
+import type { CallerWatch } from "../core/identity/caller-watch.ts";
 import type { Ledger } from "../storage/ledger/ledger.ts";
 import type { History } from "../core/record/history.ts";
 import type { Live } from "../core/record/live.ts";

@@ -4,7 +4,8 @@ import { type Subject } from "../../contract/subject.ts";
 import { EXECUTE, judge, newTrail } from "../gate/index.ts";
 import type { EnginePowers } from "./powers.ts";
 import type { AuditedRecord } from "../record/history.ts";
-import { isHidden, isHiddenRecord } from "./visibility.ts";
+import { isHiddenRecord } from "../../contract/hidden-record.ts";
+import { isHidden } from "./visibility.ts";
 import { translate } from "../../tools/aliases.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 

@@ -1,6 +1,6 @@
 // What a stage is and how one is judged: in order, timed, and failing closed in one place.
 import type { ApprovalGate } from "../../governance/approvals/approval.ts";
-import type { Call, Json, Mode, RateWindow, Verdict } from "../../contract/call.ts";
+import type { Json, RateWindow, Verdict } from "../../contract/call.ts";
 import type { Code, FieldFault } from "../../contract/errors.ts";
 import type { Allowlist, Governance } from "../../governance/rules/governance.ts";
 import type { Budgets } from "../../governance/limits/budget.ts";

@@ -14,7 +14,7 @@ import type { KeyRow, SignInRow, Store, UserRow } from "../../storage/store/stor
 import { createCoalescer } from "../../util/async/coalesce.ts";
 import { isWellFormed, matches, prefixOf } from "./keys.ts";
 import type { NewSession, Sessions } from "./sessions.ts";
-import type { CallerStatus } from "./standing.ts";
+import type { CallerStatus } from "./caller-watch.ts";
 
 export interface Credentials {
   /** `Authorization` header as sent. */

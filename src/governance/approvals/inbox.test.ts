@@ -65,10 +65,10 @@ describe("who may decide", () => {
     const desk = await open();
     const { row } = await desk.held();
     const narrow = { ...ada, scopes: ["admin"] };
-    expect(await words(desk.parts.desk.approve(narrow, row.id, {}))).toBe(
+    expect(await words(desk.parts.inbox.approve(narrow, row.id, {}))).toBe(
       "FORBIDDEN / scope_missing",
     );
-    const approved = await desk.parts.desk.approve({ ...narrow, role: "admin" }, row.id, {});
+    const approved = await desk.parts.inbox.approve({ ...narrow, role: "admin" }, row.id, {});
     expect(approved).toMatchObject({ state: "approved" });
   });
 
@@ -81,9 +81,9 @@ describe("who may decide", () => {
       ...person("bot"),
       signIn: { id: "sgn_1", keyId: null, at: desk.clock },
     };
-    expect(await desk.parts.desk.show(alone, row.id)).toMatchObject({ mayDecide: true });
+    expect(await desk.parts.inbox.show(alone, row.id)).toMatchObject({ mayDecide: true });
     desk.tool = testTool();
-    expect(await desk.parts.desk.show(alone, row.id)).toMatchObject({
+    expect(await desk.parts.inbox.show(alone, row.id)).toMatchObject({
       mayDecide: false,
       mayNot: expect.stringContaining("let somebody else decide") as string,
     });

@@ -4,10 +4,10 @@ import { createDeciders } from "./deciders.ts";
 import { createInbox } from "./inbox.ts";
 import { createEnding } from "./ending.ts";
 import { createHold } from "./hold.ts";
-import { createResumptionCheck } from "./over.ts";
+import { createResumptionCheck } from "./resumption.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import { createSeal } from "./seal.ts";
-import { createStandingRules } from "./standing.ts";
+import { createStandingRules } from "./standing-rules.ts";
 import { createSweep } from "./sweep.ts";
 import { createWaiting } from "./waiting.ts";
 
@@ -27,23 +27,26 @@ export const SWEEP_EVERY_MS = 1_000;
 
 export function createApprovals(p: ApprovalPowers): ApprovalParts {
   const seal = createSeal(p.serverSecret);
-  const fateOf = createResumptionCheck(p, seal);
+  const checkResumption = createResumptionCheck(p, seal);
   const waiting = createWaiting({ state: p.state, shared: p.store.shared, report: p.report });
   const ending = createEnding(p, waiting);
   const deciders = createDeciders(p);
-  const sweeping = createSweep(p, ending, fateOf);
-  const desk = createInbox(p, {
+  const sweeping = createSweep(p, ending, checkResumption);
+  const inbox = createInbox(p, {
     seal,
     deciders,
     ending,
     waiting,
-    checkResumption: fateOf,
+    checkResumption,
     carryOn: sweeping.carryOn,
   });
-  const rules = createStandingRules(p, deciders, desk.show);
+  const rules = createStandingRules(p, deciders, inbox.show);
   return {
-    approvals: { ...createHold(p, { seal, waiting, ending, fateOf }), covers: rules.covers },
-    inbox: { ...desk, rules: { draft: rules.draft, list: rules.list, revoke: rules.revoke } },
+    approvals: {
+      ...createHold(p, { seal, waiting, ending, checkResumption }),
+      covers: rules.covers,
+    },
+    inbox: { ...inbox, rules: { draft: rules.draft, list: rules.list, revoke: rules.revoke } },
     sweep: sweeping.sweep,
     closeOver: sweeping.closeOver,
     close: waiting.close,

@@ -4,7 +4,7 @@ import type { Verdict } from "../../contract/call.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 import { noticeShape } from "./approvals.ts";
 import { cutShape, gatesView, iso, jsonObject, status, time, verdict } from "./shapes.ts";
-import { isHiddenRecord } from "../../core/engine/visibility.ts";
+import { isHiddenRecord } from "../../contract/hidden-record.ts";
 
 export const executionShape = z.object({
   id: z.string(),
