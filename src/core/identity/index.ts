@@ -339,7 +339,7 @@ function assertAlive(key: KeyRow, now: number): void {
   });
 }
 
-/** Longest wait for the store before nobody can be identified (threats §6). */
+/** Longest wait for the store; after it a caller cannot be identified. */
 const STORE_LIMIT_MS = 500;
 
 async function answered<T>(query: Promise<T>): Promise<T> {

@@ -80,7 +80,7 @@ export interface History {
   readonly rebuilds: Rebuilds;
   /** The caller's own use per tool, all time. */
   usage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
-  /** The tenant's use per tool, all time (R189). */
+  /** The tenant's use per tool, all time. */
   toolUsage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
 }
 

@@ -1,4 +1,4 @@
-// How an approval ends without being used: once, audited, told to whoever waits, and its execution ends with it.
+// Ends an approval that is not used: once and audited; waiting callers are woken and its execution ends.
 import type { Fault } from "../../contract/errors.ts";
 import type { ApprovalHead } from "../../storage/store/store.ts";
 import { type ApprovalPowers, system, type Who } from "./powers.ts";
@@ -9,13 +9,13 @@ type Ended = Omit<ApprovalHead, "bytes">;
 export type End = "cancelled" | "expired" | "not_presented";
 
 export interface Ending {
-  /** False when somebody else was faster. */
+  /** False when it had ended already. */
   end(row: Ended, to: End, options?: { by?: Who; fault?: Fault }): Promise<boolean>;
-  /** The execution has ended by itself: its yes must not be used later. */
+  /** The execution has ended: its approval must not be used later. */
   drop(row: Ended): Promise<void>;
-  /** A request found it overdue and ended it: the audit, the news, the end of the execution. */
+  /** The store ended it as overdue: writes the audit, notifies, and ends the execution. */
   ranOut(row: Ended): Promise<void>;
-  /** The state is in the store already: the news, and the end of the execution. */
+  /** The state is in the store already: notifies, and ends the execution. */
   ended(row: Ended, fault: Fault): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
       p.notify("decided", row);
     }
   };
-  /** Null when somebody else was faster. */
+  /** Null when it had ended already. */
   const close = async (row: Ended, to: End, by: Who): Promise<Ended | null> => {
     const from = row.state === "approved" ? "approved" : "pending";
     const at = p.now();
@@ -63,7 +63,7 @@ const audited = ({ id, executionId, toolName, requester }: Ended, from: string) 
   from,
 });
 
-/** Whoever asked wants nothing any more. */
+/** Nobody waits for the call any more. */
 export const overFault = (why: string): Fault => ({
   code: "CANCELLED",
   reason: "user",
@@ -71,7 +71,7 @@ export const overFault = (why: string): Fault => ({
   remedy: "call again: a new approval is asked for",
 });
 
-/** What the agent is told when nobody said yes (R086). */
+/** The fault of a call that was not approved. */
 export function endedFault(state: End | "declined", row: Ended): Fault {
   const seconds = Math.round((row.expiresAt - row.createdAt) / 1000);
   switch (state) {

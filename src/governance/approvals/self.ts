@@ -1,5 +1,5 @@
-// One person alone: may whoever asked agree to it themselves? Only where governance lets them, and only through another
-// channel than the call's, so that no agent can answer its own question (C52).
+// Self-approval: a person without other approvers may approve their own call, if governance allows it, and only through
+// another channel than the call's, so that no agent can approve itself.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";

@@ -1,4 +1,4 @@
-// Budgets of a calendar month (C38): reserved durably before a call runs, exact however many run at once.
+// Budgets of a calendar month: reserved durably before a call runs, and exact under concurrency.
 import { PLANS, type Caller } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Governance } from "../rules/governance.ts";

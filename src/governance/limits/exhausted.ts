@@ -1,4 +1,4 @@
-// What is said of a budget that is used up: whose it is, how much was used, and when it starts anew (C37, C51).
+// The text about an exhausted budget: whose it is, how much was used, and when it starts again.
 import type { BudgetRefusal } from "./budget.ts";
 
 export function exhaustedText(

@@ -1,4 +1,4 @@
-// What the rate stage asks: all windows that apply to a call, taken together or not at all (C19).
+// What the rate stage asks: a call is counted in all windows that apply to it, or in none.
 import type { RateWindow } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Throttle } from "../modes/mode.ts";

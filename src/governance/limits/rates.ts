@@ -1,4 +1,4 @@
-// Takes a place in every window that applies to a call, in all of them or in none (C19).
+// Counts a call in every rate window that applies to it, in all of them or in none.
 import type { Caller, Mode, RateWindow } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Governance } from "../rules/governance.ts";

@@ -48,7 +48,7 @@ export function policyDocuments(p: PolicyDocumentPowers): DocumentHandler {
   };
 }
 
-/** Whom the starter policy must allow (L05). */
+/** Whom the starter policy must allow. */
 const KNOWN: PolicyInput = {
   user_id: "probe",
   tool_name: "system/echo",

@@ -7,7 +7,7 @@ export const policyConfig = z
   .regex(/^(embedded|opa\+https?:\/\/.+)$/, "expected embedded, or opa+http://host:port")
   .describe("Policy engine: embedded, or opa+http://host:port of an OPA server.");
 
-/** `input` of the policy (R037, C32). Field names are the contract with people's policies. */
+/** `input` of the policy. Field names are the contract with people's policies. */
 export interface PolicyInput {
   readonly user_id: string;
   readonly tool_name: string;

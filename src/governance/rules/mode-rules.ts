@@ -1,4 +1,4 @@
-// One rule per tool and mode, computed once: class and risk, then the tool's own entry, then what nobody can loosen (C35, C29).
+// One rule per tool and mode, computed once: class and risk, then the tool's own entry, then the fixed limits of LOCKDOWN.
 import { MODES, type Mode } from "../../contract/call.ts";
 import type { Effects, Tool } from "../../contract/tool.ts";
 import type { ModeRule, RuleSource } from "./governance.ts";
@@ -11,7 +11,7 @@ const ORDER: readonly Treatment[] = ["run", "approval", "no"];
 export const stricter = (one: Treatment, other: Treatment): Treatment =>
   ORDER.indexOf(one) >= ORDER.indexOf(other) ? one : other;
 
-/** LOCKDOWN: health checks run, reading needs approval, all else is refused (C29). */
+/** LOCKDOWN: health checks run, reading needs approval, all else is refused. */
 export const LOCKDOWN_AT_MOST: Readonly<Record<Effects, Treatment>> = {
   essential_health_check: "run",
   read_only: "approval",

@@ -1,4 +1,4 @@
-// Where a path leads, decided component by component and without touching anything outside the allowed folders (C11).
+// Where a path leads, decided component by component and without touching anything outside the allowed folders.
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isGitName, isRepository } from "../../util/git-names.ts";
@@ -68,7 +68,7 @@ interface Root extends Names {
   readonly region: Region;
 }
 
-/** The part of the survey that is the same for every session. */
+/** The path rules of one workspace, the same for all of its sessions. */
 export interface WorkspacePathRules {
   /** False when the workspace does not exist yet: it may become a link, so look again next time. */
   readonly lasting: boolean;

@@ -88,7 +88,7 @@ async function judgeAll(
 function finish(j: Judging, text: string, free: boolean, programs: Programs): boolean {
   const list = programs.listOf(j.subject.mode);
   const { effects, provider } = j.subject.tool;
-  // What a server upstream starts is in no box of ours, so no list speaks for it.
+  // What an upstream server starts runs outside our sandbox, so no run list applies to it.
   if (!free || !list || effects !== "system_dangerous" || provider !== "native") return false;
   const message = `every program of ${quote(text)} is on the run list of ${j.subject.mode}`;
   waived(j, { reason: "listed_command", value: text, message, suggestion: "", rule: list.rule });

@@ -1,4 +1,4 @@
-// The three governance files as one checked whole: all faults at once, each with its place (L02).
+// The three governance files as one checked whole: all faults at once, each with its place.
 import { CATEGORIES, EFFECTS } from "../../../contract/tool.ts";
 import type { DocumentFault } from "../governance.ts";
 import { LOCKDOWN_AT_MOST, stricter } from "../mode-rules.ts";

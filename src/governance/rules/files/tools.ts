@@ -26,7 +26,7 @@ const MAX_MB = 1_024;
 const BYTES_PER_MB = 1_048_576;
 const MAX_PER_HOUR = 10_000_000;
 
-/** What is said about each mode; one that is not named is a no (C35). */
+/** The rule for each mode; a mode that is not named forbids. */
 export type ModeRules = Readonly<Partial<Record<Mode, ModeRule>>>;
 
 export interface ClassRules {
@@ -215,7 +215,7 @@ function checkClass(entry: Entry, tool: KnownTool | null): void {
   entry.fault(`${tool.name} is of the class ${tool.effects}; leave the key out`);
 }
 
-/** Later ones beat earlier ones: forbidden beats approval, approval beats allowed (C35). */
+/** Later ones beat earlier ones: forbidden beats approval, approval beats allowed. */
 const MODE_LISTS = {
   allowed_in_modes: "run",
   requires_approval_in_modes: "approval",
