@@ -6,7 +6,7 @@ import type { Approvals } from "../../governance/approvals/approval.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 import type { Observe } from "../../telemetry/observer.ts";
 import type { Registry } from "../../tools/registry.ts";
-import type { Masker } from "../../util/masker.ts";
+import type { Masker } from "../../util/secrets/masker.ts";
 import type { GatePowers } from "../gate/index.ts";
 import type { AuditedRecord } from "../record/history.ts";
 import type { Idempotency } from "../record/idempotency.ts";

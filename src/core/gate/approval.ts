@@ -3,7 +3,7 @@ import type { ApprovalGate } from "../../governance/approvals/approval.ts";
 import type { Grant } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Ask, Subject } from "../../contract/subject.ts";
-import { whenReady } from "../../util/when-ready.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, notFound, type Decision, type Stage } from "./stage.ts";
 
 export const approval: Stage = {

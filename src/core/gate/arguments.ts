@@ -1,7 +1,7 @@
 // Checks paths, commands, hosts and sizes against the governance rules, after they are resolved.
 import type { Json } from "../../contract/call.ts";
 import type { ArgumentFinding } from "../../governance/rules/governance.ts";
-import { whenReady } from "../../util/when-ready.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, notFound, type Decision, type Stage } from "./stage.ts";
 
 export const argumentRules: Stage = {

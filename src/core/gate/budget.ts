@@ -2,7 +2,7 @@
 import type { Reserved } from "../../governance/limits/budget.ts";
 import { exhaustedText } from "../../governance/limits/exhausted.ts";
 import type { Subject } from "../../contract/subject.ts";
-import { whenReady } from "../../util/when-ready.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, type Decision, type Stage } from "./stage.ts";
 
 export const budget: Stage = {

@@ -1,6 +1,6 @@
 // The tool must be linked to the capsule the caller acts through. Without a capsule there are no tools.
 import type { Subject } from "../../contract/subject.ts";
-import { whenReady } from "../../util/when-ready.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, notFound, type CapsuleTools, type Decision, type Stage } from "./stage.ts";
 
 export const capsule: Stage = {

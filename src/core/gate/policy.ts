@@ -2,7 +2,7 @@
 import type { Json, Mode } from "../../contract/call.ts";
 import type { PolicyJudgement, PolicyInput } from "../../governance/policy/policy.ts";
 import type { Subject } from "../../contract/subject.ts";
-import { whenReady } from "../../util/when-ready.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, notFound, type Decision, type GatePowers, type Stage } from "./stage.ts";
 
 export const policy: Stage = {

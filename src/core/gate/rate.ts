@@ -1,7 +1,7 @@
 // Rate windows: one call is counted in every window that applies, or in none.
 import type { RateResult, RateKind, Violated } from "../../governance/limits/rate.ts";
 import type { Subject } from "../../contract/subject.ts";
-import { whenReady } from "../../util/when-ready.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, type Decision, type Stage } from "./stage.ts";
 
 export const rate: Stage = {

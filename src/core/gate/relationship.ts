@@ -3,7 +3,7 @@ import type { Json } from "../../contract/call.ts";
 import type { CheckResult } from "../../governance/relations/relation.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Subject } from "../../contract/subject.ts";
-import { whenReady } from "../../util/when-ready.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, notFound, type Decision, type GatePowers, type Stage } from "./stage.ts";
 
 /** Stands for a name that is no tool: the engine is asked even then, so that an outage looks the same for every name. */

@@ -3,9 +3,9 @@
 import { hash } from "node:crypto";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { Cut } from "../../storage/store/store.ts";
-import { canonicalJson } from "../../util/json.ts";
-import { NAMES } from "../../util/masker-fields.ts";
-import type { Turns } from "../../util/turns.ts";
+import { canonicalJson } from "../../util/json/json.ts";
+import { NAMES } from "../../util/secrets/masker-fields.ts";
+import type { TimeSlices } from "../../util/async/time-slices.ts";
 
 export interface CutValue<T extends Json> {
   readonly value: T;
@@ -36,7 +36,7 @@ export type MaskInTurns = <T extends Json>(value: T) => T | Promise<T>;
 export async function cutToSizeInTurns<T extends Json>(
   value: T,
   maxBytes: number,
-  p: { readonly mask: MaskInTurns; readonly turns: Pick<Turns, "next"> },
+  p: { readonly mask: MaskInTurns; readonly turns: Pick<TimeSlices, "next"> },
 ): Promise<CutValue<T>> {
   await p.turns.next();
   const bytes = Buffer.from(canonicalJson(value));

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { narrowingOf, type Call, type JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ExecutionRecord, Store } from "../../storage/store/store.ts";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson } from "../../util/json/json.ts";
 import type { WholeResult } from "./whole.ts";
 
 export interface Idempotency {

@@ -12,10 +12,10 @@ import type {
   WrittenEnd,
   WrittenStart,
 } from "../../storage/store/store.ts";
-import { packGates, type PackedGates } from "../../util/gates.ts";
-import { FILES_LOST_REMEDY, FilesLost } from "../../util/kept-files.ts";
-import type { Masker } from "../../util/masker.ts";
-import type { Turns } from "../../util/turns.ts";
+import { packVerdicts, type PackedVerdicts } from "../../util/record/packed-verdicts.ts";
+import { FILES_LOST_REMEDY, FilesLost } from "../../util/files/watched-files.ts";
+import type { Masker } from "../../util/secrets/masker.ts";
+import type { TimeSlices } from "../../util/async/time-slices.ts";
 import { surelyFits, cutToSizeInTurns, type CutValue } from "./cut.ts";
 import { withoutPictures } from "./pictures.ts";
 import { createStartText } from "./start-text.ts";
@@ -66,9 +66,9 @@ export interface RecorderPowers {
   readonly now: () => number;
   readonly mode: () => Mode;
   readonly budget: BudgetBook;
-  readonly masker: Pick<Masker, "text" | "value" | "valueInTurns">;
+  readonly masker: Pick<Masker, "text" | "value" | "valueInSlices">;
   /** For what is large. */
-  readonly turns: Pick<Turns, "next">;
+  readonly turns: Pick<TimeSlices, "next">;
   /** Told when an event could not be written. */
   readonly onFailed: (cause: unknown) => void;
   /** Told of an execution whose end could not be written. */
@@ -117,7 +117,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
     appendOf(action, call, call.startedAt, startText(call, body), body);
   /** Starts whose arguments are large, and still being worked on: the ends wait for them. */
   const late = new Map<string, Promise<unknown>>();
-  const inTurns = { mask: p.masker.valueInTurns, turns: p.turns };
+  const inTurns = { mask: p.masker.valueInSlices, turns: p.turns };
   /** At once when the value surely fits, as nearly all do. */
   const masked = <T extends Json>(
     value: T,
@@ -151,7 +151,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
     return { value, cut: null, whole: value };
   };
   const largeResult = async (given: Json, isMasked: boolean): Promise<KeptResult> => {
-    const whole = isMasked ? given : await p.masker.valueInTurns(given);
+    const whole = isMasked ? given : await p.masker.valueInSlices(given);
     const kept = await cutToSizeInTurns(whole, p.limits.result, { ...inTurns, mask: asItIs });
     return { ...kept, whole };
   };
@@ -326,8 +326,8 @@ const nameOf = (call: Call, { masker }: Pick<RecorderPowers, "masker">): string 
 function gatesOf(
   gates: readonly Verdict[],
   { masker }: Pick<RecorderPowers, "masker">,
-): PackedGates {
-  const packed = packGates(gates);
+): PackedVerdicts {
+  const packed = packVerdicts(gates);
   return typeof packed === "string" ? packed : masker.value(packed);
 }
 

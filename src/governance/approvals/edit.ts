@@ -2,7 +2,7 @@
 import { narrowingOf, type JsonObject, type Mandate } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson } from "../../util/json/json.ts";
 import { bindingOf } from "./binding.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import { type Seal, sealedIn } from "./seal.ts";
@@ -26,7 +26,7 @@ export async function editOf(
   const { arguments: args, faults } = unmask(
     wanted,
     call.arguments,
-    await p.masker.valueInTurns(call.arguments),
+    await p.masker.valueInSlices(call.arguments),
     p.masker,
   );
   if (canonicalJson(args) === canonicalJson(call.arguments)) return undefined;
@@ -47,7 +47,7 @@ export async function editOf(
       { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` },
     );
   return {
-    arguments: await p.masker.valueInTurns(args),
+    arguments: await p.masker.valueInSlices(args),
     sealed: seal.close(row.id, { ...call, arguments: args }),
     // What has no mandate is over, and was ended before.
     binding: bindingOf({ ...row, narrowing: narrowingOf(call.mandate as Mandate) }, args),

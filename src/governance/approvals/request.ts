@@ -36,7 +36,7 @@ export function createRequest(
       executionId: call.id,
       ...rowOf(bound),
       binding: bindingOf(bound, call.arguments),
-      arguments: await p.masker.valueInTurns(call.arguments),
+      arguments: await p.masker.valueInSlices(call.arguments),
       editedArguments: null,
       sealed: seal.close(id, waitingCall(call, call.arguments)),
       editedSealed: null,

@@ -1,8 +1,8 @@
 // Where a path leads, decided component by component and without touching anything outside the allowed folders.
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { isGitName, isRepository } from "../../util/git-names.ts";
-import { quote } from "../../util/quote.ts";
+import { isGitName, isRepository } from "../../util/files/git-names.ts";
+import { quote } from "../../util/text/quote.ts";
 import type { Access, Located, Refused, RuleSource, PathRules } from "./governance.ts";
 import {
   componentsBelow,

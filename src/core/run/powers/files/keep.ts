@@ -1,7 +1,7 @@
 // What a tool made that is too large or too binary for its answer.
 import { AppError } from "../../../../contract/errors.ts";
 import type { FilesPower } from "../../../../contract/powers/files.ts";
-import { safeName } from "../../../../util/safe-name.ts";
+import { safeName } from "../../../../util/text/safe-name.ts";
 import type { FileContext } from "./place.ts";
 import { put } from "./write.ts";
 
