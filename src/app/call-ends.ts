@@ -1,10 +1,10 @@
 // Reports the end of every call to the metrics and to the sensors of the operating mode.
 import type { Call, Outcome } from "../contract/call.ts";
-import type { ModeAuthority } from "../governance/modes/mode.ts";
+import type { ModeController } from "../governance/modes/mode.ts";
 import type { Metrics } from "../core/record/metrics.ts";
 
 export const reportEnds =
-  (metrics: Pick<Metrics, "ended" | "held">, mode: Pick<ModeAuthority, "signal">) =>
+  (metrics: Pick<Metrics, "ended" | "held">, mode: Pick<ModeController, "signal">) =>
   (call: Call, outcome: Outcome): void => {
     const dangerous = call.tool?.risk === "dangerous";
     if (outcome.endedAt === null) {

@@ -78,7 +78,7 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     documents: governance.documents,
     policies: governance.policies,
     budgets: limits.budgets,
-    approvals: approvals.desk,
+    approvals: approvals.inbox,
     questions: reach.powers.questions,
     webhooks: reach.webhooks.admin,
     servers: upstream.admin,

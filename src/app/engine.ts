@@ -2,7 +2,7 @@
 import { createEngine, type Engine } from "../core/engine/engine.ts";
 import { openCall } from "../core/engine/open-call.ts";
 import type { GatePowers } from "../core/gate/index.ts";
-import { keep } from "../core/record/cut.ts";
+import { cutToSize } from "../core/record/cut.ts";
 import { createIdempotency } from "../core/record/idempotency.ts";
 import { refuseHeld } from "../core/record/refuse-held.ts";
 import { createActive, type Active } from "../core/run/active.ts";
@@ -87,8 +87,8 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
     recordOf: (caller, id) => history.get(caller, id),
     auditedOf: (caller, id) => history.audited(caller, id),
     visibleStamp: () => visibleStamp(base, parts),
-    ahead: upstream.upstreams.checkAhead,
-    isAway: (tool) => tool.route !== null && upstream.isAway(tool.route.server),
+    prepare: upstream.upstreams.checkAhead,
+    isUnreachable: (tool) => tool.route !== null && upstream.isAway(tool.route.server),
     background,
   });
   links.engine.set(engine);
@@ -117,13 +117,13 @@ function approvalsFor(base: Base, parts: EngineParts): ApprovalParts {
     now,
     note,
     state: governance.state,
-    goOn: (id) => links.engine.get().resume(id),
+    resume: (id) => links.engine.get().resume(id),
     refuse: refuseHeld({ store, now, onRecorded: recovery.onRecorded, masker }),
-    tell(what, row) {
+    notify(what, row) {
       if (what === "decided") countDecision(metrics, row);
     },
     report: (message, fields) => log.error(fields, message),
-    keep,
+    cutToSize,
     maxPending: config.approvals.maxPendingPerCaller,
   });
 }

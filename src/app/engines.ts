@@ -7,11 +7,11 @@ import { packagedFolder, readGovernanceFolder } from "../governance/rules/files/
 import type { DocumentKind } from "../contract/document.ts";
 import type { Governance } from "../governance/rules/governance.ts";
 import { importDocuments } from "../governance/documents/import.ts";
-import { placesOf } from "../governance/rules/workspaces.ts";
+import { workspacesOf } from "../governance/rules/workspaces.ts";
 import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
-import { createModeAuthority } from "../governance/modes/controller.ts";
+import { createModeController } from "../governance/modes/controller.ts";
 import { machineSensors } from "../governance/modes/machine.ts";
-import type { ModeAuthority } from "../governance/modes/mode.ts";
+import type { ModeController } from "../governance/modes/mode.ts";
 import { policyDocuments } from "../governance/policy/document.ts";
 import { openPolicyEngine } from "../governance/policy/open.ts";
 import { createPolicies } from "../governance/policy/policies.ts";
@@ -59,7 +59,7 @@ export interface Engines {
   readonly policies: Policies;
   readonly governance: Governance;
   readonly documents: StartedDocuments;
-  readonly mode: ModeAuthority;
+  readonly mode: ModeController;
   /** The gate's engines with other rules in force, for a question only: nothing is stored or published. */
   draft(
     files: DraftFiles,
@@ -127,7 +127,7 @@ async function openParts(
     { name: "policy", ping: () => policyEngine.ping() },
     { name: "state", ping: () => state.ping() },
   ];
-  const mode = await createModeAuthority({
+  const mode = await createModeController({
     store,
     follower,
     note: p.note,
@@ -174,7 +174,7 @@ function surroundingsOf(
     dataDir,
     configFiles,
     governanceDir,
-    ...placesOf({ workspace, workspacePerSession, dataDir, localTenant: LOCAL_TENANT }),
+    ...workspacesOf({ workspace, workspacePerSession, dataDir, localTenant: LOCAL_TENANT }),
     defaultPerMinute: config.rateLimit.requestsPerMinute ?? null,
     known: {
       tools: () => registry.all().map((tool) => tool.name),

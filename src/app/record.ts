@@ -10,9 +10,9 @@ import {
 import { createLive, type LivePublisher } from "../core/record/live.ts";
 import { createRecent } from "../core/record/recent.ts";
 import { lostEnds, type RecoverPowers } from "../core/record/recover.ts";
-import { wholeFrom, type Whole } from "../core/record/whole.ts";
+import { wholeResultFrom, type WholeResult } from "../core/record/whole.ts";
 import { createRefusals, type Refusals } from "../governance/limits/refusals.ts";
-import type { ModeAuthority } from "../governance/modes/mode.ts";
+import type { ModeController } from "../governance/modes/mode.ts";
 import type { Ledger } from "../storage/ledger/ledger.ts";
 import { createMemoryState } from "../storage/state/memory.ts";
 import { mainThread } from "../util/async/time-slices.ts";
@@ -30,14 +30,14 @@ export interface OpenedRecord extends Omit<Logging, "close"> {
   readonly live: LivePublisher;
   readonly relay: EventRelay;
   readonly history: History;
-  readonly whole: Whole;
+  readonly whole: WholeResult;
   readonly refusals: Refusals;
   /** For executions whose end was not written: after a crash, or while the store was out. */
   readonly recovery: RecoverPowers;
   readonly lost: ReturnType<typeof lostEnds>;
   /** The operating mode at the moment; NORMAL until `useMode`. */
   mode(): Mode;
-  useMode(mode: ModeAuthority): void;
+  useMode(mode: ModeController): void;
   useBudgets(book: BudgetBook): void;
   /** Records the start of the server. Only then is its stop recorded too, and the ledger closed. */
   start(): Promise<void>;
@@ -46,7 +46,7 @@ export interface OpenedRecord extends Omit<Logging, "close"> {
 /** Parts that the recorder uses, and that are opened after it because they record something themselves. */
 interface LaterParts {
   ledger: Pick<Ledger, "recorded"> | null;
-  mode: Pick<ModeAuthority, "signal"> | null;
+  mode: Pick<ModeController, "signal"> | null;
   lastMode: Mode;
   book: BudgetBook;
 }
@@ -89,7 +89,7 @@ export function openRecord(base: Base): OpenedRecord {
   const refusals = refusalsFor(base, note, log);
   closing.defer(() => refusals.flush());
   closing.defer(closeLogging);
-  const whole = wholeFrom(store.results, now);
+  const whole = wholeResultFrom(store.results, now);
   return {
     ...logging,
     recorder,

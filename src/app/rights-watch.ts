@@ -2,7 +2,7 @@
 // approvals that wait on their behalf.
 import { mandateOf } from "../contract/call.ts";
 import type { Identity } from "../core/identity/index.ts";
-import { createStanding, type Standing } from "../core/identity/standing.ts";
+import { createCallerWatch, type CallerWatch } from "../core/identity/caller-watch.ts";
 import type { Active, ActiveEntry } from "../core/run/active.ts";
 
 export interface RightsWatchParts {
@@ -15,7 +15,7 @@ export interface RightsWatchParts {
   readonly report: (message: string, fields: object) => void;
 }
 
-export interface RightsWatch extends Pick<Standing, "watch"> {
+export interface RightsWatch extends Pick<CallerWatch, "watch"> {
   /** To be called when rights have changed, here or on another instance. */
   changed(): void;
   /** To be called when a run, an agent or a call has ended: approvals that waited for it are closed. */
@@ -28,8 +28,8 @@ const LASTING_MS = 500;
 const REVOKED = "the key, sign-in or user it ran for is not active any more";
 
 export function openRightsWatch(p: RightsWatchParts): RightsWatch {
-  const standing = createStanding({
-    standOf: (mandate) => p.identity.standOf(mandate),
+  const callers = createCallerWatch({
+    statusOf: (mandate) => p.identity.standOf(mandate),
     mandateOf,
     now: p.now,
     report: p.report,
@@ -39,7 +39,7 @@ export function openRightsWatch(p: RightsWatchParts): RightsWatch {
   const watch = (entry: ActiveEntry): void => {
     if (watched.has(entry)) return;
     watched.add(entry);
-    const unwatch = standing.watch(entry.call.caller, (now) => {
+    const unwatch = callers.watch(entry.call.caller, (now) => {
       if (now !== null) return;
       entry.note ??= REVOKED;
       entry.abort("user");
@@ -70,16 +70,16 @@ export function openRightsWatch(p: RightsWatchParts): RightsWatch {
   };
 
   return {
-    watch: (caller, changed) => standing.watch(caller, changed),
+    watch: (caller, changed) => callers.watch(caller, changed),
     changed() {
       for (const entry of p.active.all()) watch(entry);
-      standing.look();
+      callers.recheck();
       p.background(closeOver());
     },
     ended: () => p.background(closeOver()),
     close() {
       clearInterval(lasting);
-      standing.close();
+      callers.close();
     },
   };
 }

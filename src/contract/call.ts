@@ -12,7 +12,7 @@ export type Level = (typeof LEVELS)[number];
 export const PLANS = ["free", "starter", "team", "enterprise"] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Whose limits hold for a call: each plan is counted on its own owner's counters (C51). */
+/** Whose limits apply to a call: each plan is counted on its owner's counters. */
 export interface Plans {
   readonly tenant: Plan | null;
   /** The user's own, not what the tenant has. */
@@ -178,7 +178,7 @@ export interface CallRequest {
   /** What the caller's own client can be asked while the call runs; only doors that reach it have one. */
   readonly client?: ClientSide;
   /** Made by a call that does nothing meanwhile: the place that one holds among those that run is enough for both. */
-  readonly rides?: true;
+  readonly sharesSlot?: true;
 }
 
 /** A time after which a call is ended. */
@@ -188,14 +188,14 @@ export interface TimeLimit {
   readonly whose: string | null;
 }
 
-/** Questions of a server upstream to the caller's client, by a key of its choice, as MCP writes them. */
+/** Questions of an upstream server to the caller's client, by a key of its choice, as MCP writes them. */
 export type InputQuestions = Readonly<
   Record<string, { readonly method: string; readonly params: JsonObject }>
 >;
 /** Its answers under the same keys. */
 export type InputAnswers = Readonly<Record<string, JsonObject>>;
 
-/** The caller's client, as far as a server upstream may speak to it. It decides nothing here. */
+/** The caller's client, as far as an upstream server may speak to it. It decides nothing here. */
 export interface ClientSide {
   /** As it declared them: elicitation, sampling, roots. Only shown and handed on. */
   readonly capabilities: JsonObject;
@@ -263,7 +263,14 @@ export interface CallParent extends Pick<Call, "sessionId" | "ip" | "trace" | "m
 
 type InnerRequest = Pick<
   CallRequest,
-  "name" | "arguments" | "timeoutMs" | "signal" | "outerLimit" | "onProgress" | "client" | "rides"
+  | "name"
+  | "arguments"
+  | "timeoutMs"
+  | "signal"
+  | "outerLimit"
+  | "onProgress"
+  | "client"
+  | "sharesSlot"
 > & { readonly metadata?: JsonObject };
 
 /** The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. */

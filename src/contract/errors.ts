@@ -46,7 +46,7 @@ export const CODES = {
     "path_forbidden", "path_not_allowed", "command_forbidden", "env_forbidden", "size_exceeded", "egress_blocked", "header_forbidden", "approval_declined",
     "approval_expired", "approval_not_presented", "approval_changed", "approval_used", "own_approval", "tools_exceed_caller", "budget_exceeds_caller", "admin_only", "bad_origin", "bad_host",
     "not_read_only", "several_statements", "function_denied", "relation_denied", "connection_read_only", "connection_forbidden", "definition_changed", "definition_orphaned", "key_inactive"),
-  NOT_FOUND: row(404, "NOT_FOUND", -32602, 3, SHOWN, "There is no such thing for this caller", "unknown", "workflow_not_found", "agent_not_found"),
+  NOT_FOUND: row(404, "NOT_FOUND", -32602, 3, SHOWN, "Not found", "unknown", "workflow_not_found", "agent_not_found"),
   METHOD_NOT_ALLOWED: row(405, "METHOD_NOT_SUPPORTED", -32601, 2, SHOWN, "This method is not offered here", "method_not_allowed"),
   CONFLICT: row(409, "CONFLICT", 409, 1, SHOWN, "The request conflicts with what exists",
     "not_running", "already_exists", "idempotency_in_flight", "several_matches", "stale", "mode_order", "phase_not_current", "approval_required", "result_not_kept", "still_running"),

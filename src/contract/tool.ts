@@ -45,7 +45,7 @@ export const EFFECTS = [
 /** The governance class: what a call may do to the world. */
 export type Effects = (typeof EFFECTS)[number];
 
-/** The level a risk asks for (R061). */
+/** The level a risk asks for. */
 export const LEVEL_FOR: Record<Risk, Level> = {
   safe: "execute_basic",
   moderate: "execute_advanced",
@@ -116,7 +116,7 @@ export interface Tool {
   readonly native: NativeTool | null;
 }
 
-/** The way to a tool of a server upstream. */
+/** The way to a tool of an upstream server. */
 export interface Route {
   readonly server: string;
   /** `tools/call`, `resources/read` and the like; `http` for an operation of an API. */
@@ -155,7 +155,7 @@ export interface Meter {
   readonly estimate: number | { readonly argument: string; readonly otherwise: number };
 }
 
-/** What every handler is told about its call (requirements §2.6). */
+/** What every handler is told about its call. */
 export interface ToolContext {
   readonly executionId: string;
   readonly tenantId: string;
@@ -284,7 +284,7 @@ function parsed<I extends z.ZodType>(schema: I, input: JsonObject): z.output<I> 
   throw toolError("invalid_arguments", "Input validation failed", { code: "BAD_REQUEST", errors });
 }
 
-/** Computes the pin and freezes deeply: a definition is immutable once it is registered (R008). */
+/** Computes the pin and freezes deeply: a definition is immutable once it is registered. */
 export function freezeTool(tool: Omit<Tool, "pin">): Tool {
   const {
     name,

@@ -1,6 +1,6 @@
 // What every door is given: the engine, who is calling, and the queries behind the API. No door decides anything.
 import type { Questions } from "../agents/questions.ts";
-import type { ApprovalDesk, StandingRules } from "../governance/approvals/approval.ts";
+import type { ApprovalInbox, StandingRules } from "../governance/approvals/approval.ts";
 import type { Caller, JsonObject, Trace } from "../contract/call.ts";
 import type { Engine } from "../core/engine/engine.ts";
 import type { Replayed } from "../core/engine/replay.ts";
@@ -8,13 +8,13 @@ import type { DocumentKind } from "../contract/document.ts";
 import type { Documents, Governance } from "../governance/rules/governance.ts";
 import type { Directory } from "../core/identity/directory.ts";
 import type { Identity } from "../core/identity/index.ts";
-import type { Standing } from "../core/identity/standing.ts";
+import type { CallerWatch } from "../core/identity/caller-watch.ts";
 import type { Ledger } from "../storage/ledger/ledger.ts";
 import type { History } from "../core/record/history.ts";
 import type { Live } from "../core/record/live.ts";
 import type { Budgets } from "../governance/limits/budget.ts";
 import type { Requests } from "../governance/limits/requests.ts";
-import type { ModeAuthority } from "../governance/modes/mode.ts";
+import type { ModeController } from "../governance/modes/mode.ts";
 import type { Metrics } from "../core/record/metrics.ts";
 import type { Policies } from "../governance/policy/policy.ts";
 import type { Relations } from "../governance/relations/relation.ts";
@@ -42,18 +42,18 @@ export interface Doors {
   /** Told when somebody may see other tools than before for another cause than the registry: rights, rules, mode. */
   readonly visibility: { on(listener: () => void): () => void };
   /** Tells those who hold something open when their caller's rights have changed, and (null) that they stand no more. */
-  readonly standing: Pick<Standing, "watch">;
+  readonly standing: Pick<CallerWatch, "watch">;
   /** How the caller's capsule wants tools listed to MCP clients. */
   readonly listing: (caller: Caller) => Promise<Listing>;
   readonly history: History;
   readonly live: Live;
   readonly metrics: Metrics;
-  readonly mode: ModeAuthority;
+  readonly mode: ModeController;
   readonly governance: Governance;
   readonly documents: Documents;
   readonly relations: Relations;
   readonly policies: Policies;
-  readonly approvals: ApprovalDesk & { readonly rules: StandingRules };
+  readonly approvals: ApprovalInbox & { readonly rules: StandingRules };
   readonly questions: Pick<Questions, "list" | "decide">;
   readonly webhooks: Webhooks;
   /** Servers upstream, for administrators. */

@@ -59,7 +59,7 @@ describe("rate windows", () => {
       "violated-policies": ["key-minute"],
     });
     expect(refused.body.detail).toMatch(
-      /^Rate limit exceeded: 2 calls per minute for this key \(key-minute\); next place in \d+ s$/,
+      /^Rate limit exceeded: 2 calls per minute for this key \(key-minute\). Retry in \d+ s$/,
     );
     // Refused calls pay nothing: the window is not fuller than before.
     expect((await execute(app, key)).headers.get("ratelimit")).toMatch(/r=0/);

@@ -540,7 +540,7 @@ describe("item 15: throttling says so", () => {
       "violated-policies": ["throttle-minute"],
     });
     expect(refused.detail).toMatch(
-      /^Rate limit exceeded: user tom is throttled to 30 calls per minute until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z, because 3 calls were forbidden within 10 minutes \(throttle-minute\); next place in \d+ s$/,
+      /^Rate limit exceeded: user tom is throttled to 30 calls per minute until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z, because 3 calls were forbidden within 10 minutes \(throttle-minute\). Retry in \d+ s$/,
     );
     expect(refused.detail).toContain(mode.throttledUntil);
     expect(refused.remedy).toMatch(/^retry after \d+ s; stop making the calls that were refused/);

@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createModeAuthority } from "../../src/governance/modes/controller.ts";
-import type { ModeAuthority } from "../../src/governance/modes/mode.ts";
+import { createModeController } from "../../src/governance/modes/controller.ts";
+import type { ModeController } from "../../src/governance/modes/mode.ts";
 import { createFollower, type Follower } from "../../src/storage/store/follow.ts";
 import { openStore, type Store } from "../../src/storage/store/store.ts";
 import { moderator } from "../fixtures/mode.ts";
@@ -19,7 +19,7 @@ async function on(address: string, sql: string): Promise<void> {
 interface Instance {
   store: Store;
   follower: Follower;
-  mode: ModeAuthority;
+  mode: ModeController;
 }
 
 async function open(address: string): Promise<Instance> {
@@ -27,7 +27,7 @@ async function open(address: string): Promise<Instance> {
   const follower = createFollower({ store, now: Date.now, pollMs: 50, leaseMs: 500 });
   await follower.ready;
   const silent = () => undefined;
-  const mode = await createModeAuthority({
+  const mode = await createModeController({
     store,
     follower,
     note: async (action, { tenantId, userId }, body) => {

@@ -46,7 +46,7 @@ interface TrpcAnswer {
 /** The words the server has for it, and the name that was probably meant. */
 export async function noSuchTool(api: Api, tool: string): Promise<Error> {
   const error = refused({
-    title: "There is no such thing for this caller",
+    title: "Not found",
     status: 404,
     detail: `Tool '${tool}' not found`,
     code: "NOT_FOUND",

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { testPowers } from "../../../test/fixtures/gate.ts";
 import type { CheckRequest, CheckResult } from "../../governance/relations/relation.ts";
-import { together } from "./coalesce.ts";
+import { coalesceChecks } from "./coalesce.ts";
 
 const about = (id: string): CheckRequest => ({
   resource: { type: "tool", id },
@@ -9,13 +9,15 @@ const about = (id: string): CheckRequest => ({
   subject: { type: "user", id: "ada" },
 });
 
-const ask = async (relations: ReturnType<typeof together>, id: string): Promise<CheckResult> =>
-  relations.check(about(id));
+const ask = async (
+  relations: ReturnType<typeof coalesceChecks>,
+  id: string,
+): Promise<CheckResult> => relations.check(about(id));
 
 /** An engine elsewhere, which notes how often it was asked. */
 function remote(answer: (requests: readonly CheckRequest[]) => Promise<CheckResult[]>) {
   const asked: string[][] = [];
-  const relations = together({
+  const relations = coalesceChecks({
     ...testPowers().relations,
     revision: null,
     checkMany(requests) {
@@ -28,7 +30,7 @@ function remote(answer: (requests: readonly CheckRequest[]) => Promise<CheckResu
 
 it("an engine in this process is asked as before", () => {
   const { relations } = testPowers();
-  expect(together(relations)).toBe(relations);
+  expect(coalesceChecks(relations)).toBe(relations);
 });
 
 it("what is asked in one moment is one question, and each gets its own answer", async () => {

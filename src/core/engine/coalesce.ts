@@ -1,4 +1,4 @@
-// A listing asks about every tool: what is asked in the same moment goes to the relation engine as one question.
+// A listing checks every tool: checks of the same turn of the event loop go to the relation engine as one request.
 import type { GatePowers } from "../gate/index.ts";
 import type { CheckRequest, CheckResult } from "../../governance/relations/relation.ts";
 
@@ -9,8 +9,8 @@ interface Waiting {
   readonly resolve: (result: CheckResult | Promise<never>) => void;
 }
 
-export function together(relations: Engine): Engine {
-  // Answers in process need no gathering.
+export function coalesceChecks(relations: Engine): Engine {
+  // An engine in this process answers at once; only a remote one gains from fewer requests.
   if (relations.revision !== null) return relations;
   let waiting: Waiting[] = [];
   const ask = (): void => {

@@ -1,28 +1,38 @@
 // Discovery is a prefix of execution: the same VISIBLE stages, so what is not listed cannot be called.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import { type Subject } from "../../contract/subject.ts";
-import { decide, faultOf, newTrail, VISIBLE, type GatePowers } from "../gate/index.ts";
+import type { Subject } from "../../contract/subject.ts";
+import { decide, faultOfVerdict, newTrail, VISIBLE, type GatePowers } from "../gate/index.ts";
 import type { Tool } from "../../contract/tool.ts";
-import { together } from "./coalesce.ts";
-import type { EnginePowers } from "./engine.ts";
+import { coalesceChecks } from "./coalesce.ts";
+import type { EnginePowers } from "./powers.ts";
 
-type Powers = Pick<EnginePowers, "registry" | "gate" | "metrics" | "visibleStamp" | "isAway">;
+type Powers = Pick<
+  EnginePowers,
+  "registry" | "gate" | "metrics" | "visibleStamp" | "isUnreachable"
+>;
 
-/** Tools a caller was shown, as long as nothing changed that could show others. */
-export type Shown = WeakMap<Caller, { readonly stamp: string; readonly tools: readonly Tool[] }>;
+/** The list of each caller, valid while its stamp is the current one. */
+export type VisibleToolsCache = WeakMap<
+  Caller,
+  { readonly stamp: string; readonly tools: readonly Tool[] }
+>;
 
-export async function discover(caller: Caller, p: Powers, shown: Shown): Promise<readonly Tool[]> {
+export async function discover(
+  caller: Caller,
+  p: Powers,
+  cache: VisibleToolsCache,
+): Promise<readonly Tool[]> {
   const stamp = p.visibleStamp();
-  const known = shown.get(caller);
+  const known = cache.get(caller);
   if (known && stamp !== null && known.stamp === stamp) return known.tools;
-  const gate = { ...p.gate, relations: together(p.gate.relations) };
+  const gate = { ...p.gate, relations: coalesceChecks(p.gate.relations) };
   const all = p.registry.all().map((tool) => p.gate.governance.asGoverned(tool, null));
   const visible = await Promise.all(all.map((tool) => isVisible(caller, tool, tool.name, gate)));
-  const tools = all.filter((tool, index) => visible[index] && !p.isAway(tool));
+  const tools = all.filter((tool, index) => visible[index] && !p.isUnreachable(tool));
   p.metrics.discovered(caller, tools.length);
-  // Only what held all the while may be remembered.
-  if (stamp !== null && stamp === p.visibleStamp()) shown.set(caller, { stamp, tools });
+  // A list that was made while something changed is not cached.
+  if (stamp !== null && stamp === p.visibleStamp()) cache.set(caller, { stamp, tools });
   return tools;
 }
 
@@ -32,7 +42,7 @@ export async function find(caller: Caller, name: string, p: Powers): Promise<Too
   return tool !== null && (await isVisible(caller, tool, name, p.gate)) ? tool : null;
 }
 
-/** An engine that is out fails the listing: an empty list would be a lie (C23). */
+/** An engine that does not answer fails the listing: a shorter list would be wrong. */
 async function isVisible(
   caller: Caller,
   tool: Tool,
@@ -41,7 +51,7 @@ async function isVisible(
 ): Promise<boolean> {
   const stop = await decide(VISIBLE, viewOf(caller, tool, requestedName), gate, newTrail());
   if (stop?.code === "UNAVAILABLE") {
-    const fault = faultOf(stop);
+    const fault = faultOfVerdict(stop);
     throw new AppError(fault.code, fault.reason, fault.message, fault);
   }
   return stop === null;

@@ -3,14 +3,14 @@ import type { Caller, CallRequest, JsonObject, Level, Mode, Verdict } from "../.
 import { wasHidden } from "../../contract/hidden.ts";
 import { type Subject } from "../../contract/subject.ts";
 import { EXECUTE, judge, newTrail } from "../gate/index.ts";
-import type { EnginePowers } from "./engine.ts";
 import { hidesTool } from "./outcome.ts";
+import type { EnginePowers } from "./powers.ts";
 import type { AuditedRecord } from "../record/history.ts";
 import { translate } from "../../tools/aliases.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 
 /** Whose call it is, or would be. */
-export interface Who {
+export interface ExplainedCaller {
   readonly userId: string;
   readonly keyId: string | null;
   readonly capsuleId: string | null;
@@ -20,7 +20,7 @@ export interface Who {
 
 export interface Explanation {
   readonly tool: string;
-  readonly who: Who;
+  readonly who: ExplainedCaller;
   /** What the tool takes, where there is one. */
   readonly inputSchema?: JsonObject;
   readonly verdict: "allow" | "deny" | "hold";
@@ -38,7 +38,7 @@ export interface ExplainRequest extends Pick<CallRequest, "name" | "arguments"> 
   readonly at?: number;
 }
 
-/** Every stage is asked, also after a refusal. Null for a hidden tool: never an oracle, administrators excepted. */
+/** Asks every stage, also after a refusal. Null for a hidden tool, so that nobody but administrators can probe for names. */
 export async function explain(
   caller: Caller,
   request: ExplainRequest,
@@ -63,16 +63,16 @@ export async function explain(
   const trail = newTrail();
   for (const stage of EXECUTE) trail.gates.push(await judge(stage, subject, p.gate, trail));
   const hidden = trail.gates.some(hidesTool);
-  if (reader.role === "admin") return told(subject, trail.gates);
-  return hidden ? null : told(subject, trail.gates.map(withoutData));
+  if (reader.role === "admin") return explanationOf(subject, trail.gates);
+  return hidden ? null : explanationOf(subject, trail.gates.map(withoutData));
 }
 
-/** What a stage read may tell of other people: for administrators. */
+/** What a stage read may be about other people: only administrators see it. */
 function withoutData({ read: _read, ...verdict }: Verdict): Verdict {
   return verdict;
 }
 
-function told(subject: Subject, gates: readonly Verdict[]): Explanation {
+function explanationOf(subject: Subject, gates: readonly Verdict[]): Explanation {
   const tool = subject.tool?.name ?? subject.requestedName;
   const { userId: who, keyId, capsuleId, level } = subject.caller;
   const refusing = gates.filter((gate) => gate.verdict !== "allow");

@@ -1,7 +1,7 @@
-// Waiting for what becomes of a held call, wherever it is let through and run.
+// Waits for the outcome of a held call, on whichever instance it runs.
 import type { Caller, Outcome } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import type { EnginePowers } from "./engine.ts";
+import type { EnginePowers } from "./powers.ts";
 import { recordedOutcome } from "./outcome.ts";
 
 type Powers = Pick<EnginePowers, "approvals" | "active" | "recordOf" | "now" | "background"> & {
@@ -9,8 +9,8 @@ type Powers = Pick<EnginePowers, "approvals" | "active" | "recordOf" | "now" | "
   readonly resume: (approvalId: string) => Promise<void>;
 };
 
-/** How often another instance's work is looked at; our own wakes us, once it has begun. */
-const [LOOK_FIRST_MS, LOOK_EVERY_MS] = [10, 250];
+/** How often the record of a call on another instance is read; a call on this instance wakes the waiter itself. */
+const [FIRST_POLL_MS, POLL_EVERY_MS] = [10, 250];
 
 export async function follow(
   caller: Caller,
@@ -19,7 +19,7 @@ export async function follow(
   p: Powers,
 ): Promise<Outcome> {
   const until = performance.now() + ms;
-  for (let look = LOOK_FIRST_MS; ;) {
+  for (let pollMs = FIRST_POLL_MS; ;) {
     const record = await p.recordOf(caller, executionId);
     if (record === null)
       throw new AppError("NOT_FOUND", "unknown", `Execution '${executionId}' not found`, {
@@ -31,11 +31,11 @@ export async function follow(
       return recordedOutcome(record, approval);
     if (approval?.state === "pending") await p.approvals.settled(executionId, left, signal);
     else {
-      // Agreed to on another instance, which leaves it to the one that works for whoever asked.
-      if (approval?.state === "approved" && look === LOOK_EVERY_MS && !p.active.has(executionId))
+      // Approved on another instance, which leaves it to the instance that the caller works with.
+      if (approval?.state === "approved" && pollMs === POLL_EVERY_MS && !p.active.has(executionId))
         p.background(p.resume(approval.id));
-      await ended(executionId, Math.min(left, look), p);
-      look = Math.min(look * 2, LOOK_EVERY_MS);
+      await ended(executionId, Math.min(left, pollMs), p);
+      pollMs = Math.min(pollMs * 2, POLL_EVERY_MS);
     }
   }
 }

@@ -1,4 +1,4 @@
-// A request becomes a Call: id, trace, the tool behind the name, and the deadline.
+// Makes a Call from a request: id, trace, the tool of that name, and the deadline.
 import type { Call, Caller, CallRequest } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/rules/governance.ts";
@@ -37,7 +37,7 @@ export function openCall(
     throw invalid("/idempotencyKey", `expected 1 to ${MAX_KEY} characters, got ${key.length}`);
   }
   const metadata = request.context?.metadata ?? null;
-  // Kept as it is in every record of the call, so it is small or refused.
+  // Every record of the call holds it, so it must be small.
   if (metadata !== null && Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) {
     throw invalid("/context/metadata", `expected at most ${MAX_METADATA_BYTES} bytes`);
   }
@@ -66,7 +66,7 @@ export function openCall(
   };
 }
 
-/** The caller's timeout, else the tool's, else the default; between 1 s and the maximum, never unlimited (C17). */
+/** The caller's timeout, else the tool's, else the default; between 1 s and the maximum, never unlimited. */
 function deadlineOf(asked: number | undefined, tool: Tool | null, p: OpenCallPowers): number {
   if (asked === undefined) return Math.min(tool?.timeoutMs ?? p.defaultTimeoutMs, p.maxTimeoutMs);
   if (Number.isInteger(asked) && asked >= MIN_TIMEOUT_MS && asked <= p.maxTimeoutMs) return asked;

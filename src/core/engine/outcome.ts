@@ -21,7 +21,7 @@ interface Facts {
   readonly recorded?: Json | undefined;
   readonly error: Fault | null;
   readonly cancelReason: CancelReason | null;
-  readonly trail: Told;
+  readonly trail: GateReport;
   readonly visible: boolean;
   readonly dispatched: boolean;
   readonly endedAt: number | null;
@@ -29,8 +29,8 @@ interface Facts {
   readonly approval?: ApprovalNotice;
 }
 
-/** What the gate left behind for the answer. */
-export type Told = Pick<Trail, "gates" | "windows">;
+/** What the answer shows of the gate. */
+export type GateReport = Pick<Trail, "gates" | "windows">;
 
 const NOTHING = Object.freeze({});
 
@@ -67,7 +67,11 @@ function outcome(call: Call, facts: Facts): Outcome {
 }
 
 /** Accepted and durable: it runs, or waits for a slot. */
-export function acceptedOutcome(call: Call, trail: Told, status: "running" | "pending"): Outcome {
+export function acceptedOutcome(
+  call: Call,
+  trail: GateReport,
+  status: "running" | "pending",
+): Outcome {
   return outcome(call, {
     status,
     output: null,
@@ -83,7 +87,7 @@ export function acceptedOutcome(call: Call, trail: Told, status: "running" | "pe
 
 export function finishedOutcome(
   call: Call,
-  trail: Told,
+  trail: GateReport,
   result: RunResult,
   endedAt: number,
 ): Outcome {
@@ -102,15 +106,19 @@ export function finishedOutcome(
   });
 }
 
-export function refusedOutcome(call: Call, trail: Told, error: Fault, endedAt: number): Outcome {
-  const visible = !trail.gates.some(hidesTool);
+export function refusedOutcome(
+  call: Call,
+  trail: GateReport,
+  error: Fault,
+  endedAt: number,
+): Outcome {
   return outcome(call, {
     status: "failed",
     output: null,
     error,
     cancelReason: null,
     trail,
-    visible,
+    visible: !trail.gates.some(hidesTool),
     dispatched: false,
     endedAt,
     metadata: NOTHING,
@@ -127,7 +135,7 @@ const HIDING = new Set(VISIBLE.map((stage) => stage.name));
 /** Waits for a person. `id` is the execution that waits: the call's own, or the same caller's same call that came before. */
 export function heldOutcome(
   call: Call,
-  trail: Told,
+  trail: GateReport,
   approval: ApprovalNotice,
   id: string,
 ): Outcome {
@@ -160,7 +168,7 @@ export interface Cancelled {
 
 export function cancelledOutcome(
   call: Call,
-  trail: Told,
+  trail: GateReport,
   cancelled: Cancelled,
   endedAt: number,
 ): Outcome {

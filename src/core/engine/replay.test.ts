@@ -54,10 +54,10 @@ const record = (change: Partial<AuditedRecord> = {}): AuditedRecord => ({
 const now = testPowers();
 const rule = { at: "tools.yaml:1", text: "read_only: no" };
 const forbids = testPowers({
-  governance: testGovernance({ modeRule: () => ({ verdict: "no", rule }) }),
+  governance: testGovernance({ modeRule: () => ({ treatment: "no", rule }) }),
 });
 const asks = testPowers({
-  governance: testGovernance({ modeRule: () => ({ verdict: "approval", rule }) }),
+  governance: testGovernance({ modeRule: () => ({ treatment: "approval", rule }) }),
 });
 const hides = testPowers({ relations: { ...now.relations, check: () => ({ has: "no" }) } });
 

@@ -18,12 +18,12 @@ export interface ChangedVerdict {
   readonly tool: string;
   readonly userId: string;
   readonly at: number;
-  readonly before: Said;
-  readonly after: Said;
+  readonly before: ReplayedDecision;
+  readonly after: ReplayedDecision;
 }
 
 /** run, ask a person, or no: at which stage and why. */
-export interface Said {
+export interface ReplayedDecision {
   readonly verdict: "run" | "ask" | "no";
   readonly stage?: string;
   readonly reason?: string;
@@ -80,11 +80,11 @@ export async function replay(
 }
 
 /** Only the stages whose rules a draft can change: the others would say the same twice. */
-async function say(subject: Subject, powers: GatePowers): Promise<Said> {
+async function say(subject: Subject, powers: GatePowers): Promise<ReplayedDecision> {
   const trail = newTrail();
   for (const stage of REPLAYED) {
     const verdict = await judge(stage, subject, powers, trail);
-    if (verdict.verdict !== "allow") return { verdict: "no", ...told(verdict) };
+    if (verdict.verdict !== "allow") return { verdict: "no", ...describeVerdict(verdict) };
     if (verdict.asks !== undefined) trail.gates.push(verdict);
   }
   const [asks] = trail.gates;
@@ -93,7 +93,12 @@ async function say(subject: Subject, powers: GatePowers): Promise<Said> {
     : { verdict: "run" };
 }
 
-function told({ stage, reason, message, rule }: Verdict): Omit<Said, "verdict"> {
+function describeVerdict({
+  stage,
+  reason,
+  message,
+  rule,
+}: Verdict): Omit<ReplayedDecision, "verdict"> {
   return {
     stage,
     ...(reason === undefined ? {} : { reason }),

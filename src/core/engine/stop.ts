@@ -1,9 +1,9 @@
-// How executions are stopped from outside: by their owner, or because the server goes down.
+// Stops executions: for their owner, or because the server shuts down.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import type { EnginePowers } from "./engine.ts";
+import type { EnginePowers } from "./powers.ts";
 
-/** Answers once the end is recorded. Foreign ids look like unknown ones. */
+/** Resolves once the end is recorded. Other callers' ids look like unknown ones. */
 export async function cancel(
   caller: Caller,
   executionId: string,
@@ -21,7 +21,7 @@ export async function cancel(
     return entry.ended;
   }
   if ((await p.recordOf(caller, executionId)) !== null) {
-    // It waits for a person: whoever asked may take the question back.
+    // A call that waits for a person may be withdrawn by its caller.
     if (await p.approvals.withdraw(caller, executionId)) return;
     throw new AppError("CONFLICT", "not_running", `execution ${executionId} is not running`, {
       remedy: "only running executions can be cancelled",

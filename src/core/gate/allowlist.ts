@@ -1,4 +1,4 @@
-// TOOL_WHITELIST and the flag tools_policy (C6): not configured it grants nothing and refuses nothing.
+// TOOL_WHITELIST and the flag tools_policy. Where they are not set, this stage grants nothing and refuses nothing.
 import { allow, deny, notFound, type Stage } from "./stage.ts";
 
 export const allowlist: Stage = {

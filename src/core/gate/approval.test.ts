@@ -95,7 +95,7 @@ describe("the approval stage", () => {
   test.each([
     ["expired", "approval_expired", /ran out/],
     ["used", "approval_used", /one run/],
-    ["not_approved", "approval_declined", /no yes/],
+    ["not_approved", "approval_declined", /different call/],
     ["changed", "approval_changed", /changed since: arguments, policy$/],
   ] as const)("T18: a grant that is %s is refused", async (why, reason, message) => {
     const changed = why === "changed" ? ["arguments", "policy"] : [];

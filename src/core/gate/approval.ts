@@ -1,9 +1,9 @@
-// Last of all: everything automatic has agreed. Where a stage asked for a person, a person's yes is used up, or waited for
-// (R085, C10, C39).
+// Last, after every automatic stage has agreed: where a stage asked for a person, an approval is used up, or the call is held.
 import type { ApprovalGate } from "../../governance/approvals/approval.ts";
 import type { Grant } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
-import { type Ask, type Subject } from "../../contract/subject.ts";
+import type { Ask, Subject } from "../../contract/subject.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, notFound, type Decision, type Stage } from "./stage.ts";
 
 export const approval: Stage = {
@@ -13,18 +13,22 @@ export const approval: Stage = {
   limitMs: 500,
   decide(subject, { approvals }, trail) {
     if (subject.tool === null) return notFound(subject);
-    // Used up even when nobody asks any more: it is what makes a call that goes on run exactly once.
-    if (subject.grant && !subject.suppose) return used(subject, subject.grant, approvals);
+    // Used up even when no stage asks any more: this is what makes a resumed call run exactly once.
+    if (subject.grant && !subject.suppose) return useGrant(subject, subject.grant, approvals);
     const asks = asksOf(subject.tool, trail.asks);
     if (asks.length === 0) return allow();
-    const rule = approvals.covers(subject);
-    const answer = (found: string | null): Decision =>
-      found === null
-        ? hold(subject, subject.tool as Tool, asks, approvals)
-        : { kind: "allow", rule: `standing rule ${found}` };
-    return rule instanceof Promise ? rule.then(answer) : answer(rule);
+    return whenReady(approvals.covers(subject), holdUnlessCovered, { subject, asks }, approvals);
   },
 };
+
+function holdUnlessCovered(
+  rule: string | null,
+  { subject, asks }: { readonly subject: Subject; readonly asks: readonly Ask[] },
+  approvals: ApprovalGate,
+): Decision {
+  if (rule !== null) return { kind: "allow", rule: `standing rule ${rule}` };
+  return hold(subject, subject.tool as Tool, asks, approvals); // a call without a tool was refused above
+}
 
 function asksOf(tool: Tool, asks: readonly Ask[]): readonly Ask[] {
   if (!tool.requiresApproval || asks.some((ask) => ask.reason === "tool_asks")) return asks;
@@ -34,7 +38,11 @@ function asksOf(tool: Tool, asks: readonly Ask[]): readonly Ask[] {
   ];
 }
 
-async function used(subject: Subject, grant: Grant, approvals: ApprovalGate): Promise<Decision> {
+async function useGrant(
+  subject: Subject,
+  grant: Grant,
+  approvals: ApprovalGate,
+): Promise<Decision> {
   const use = await approvals.use(subject, grant);
   if (use.ok) return { kind: "allow", rule: `approval ${grant.approvalId}` };
   return REFUSALS[use.why](grant.approvalId, use.changed);
@@ -56,7 +64,7 @@ const REFUSALS: Record<Why, (id: string, changed: readonly string[]) => Decision
     }),
   not_approved: (id) =>
     deny("FORBIDDEN", "approval_declined", {
-      message: `approval ${id} is no yes to this call`,
+      message: `Approval ${id} was given for a different call`,
       remedy,
     }),
   changed: (id, changed) =>

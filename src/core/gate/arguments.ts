@@ -1,6 +1,7 @@
-// Paths, commands, hosts and sizes against the rules of governance, after they are resolved (R096-R100, C11).
+// Checks paths, commands, hosts and sizes against the governance rules, after they are resolved.
 import type { Json } from "../../contract/call.ts";
 import type { ArgumentFinding } from "../../governance/rules/governance.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, notFound, type Decision, type Stage } from "./stage.ts";
 
 export const argumentRules: Stage = {
@@ -11,35 +12,32 @@ export const argumentRules: Stage = {
     const { tool, caller, sessionId, suppose } = subject;
     if (tool === null) return notFound(subject);
     const mode = suppose?.mode ?? powers.mode.current().mode;
-    const judged = powers.governance.judgeArguments({
+    const findings = powers.governance.judgeArguments({
       caller,
       tool,
       arguments: subject.arguments,
       sessionId,
       mode,
     });
-    const isSupposed = suppose !== undefined;
-    if (judged instanceof Promise)
-      return judged.then((findings) => verdictOf(findings, isSupposed));
-    return verdictOf(judged, isSupposed);
+    return whenReady(findings, decisionOf, suppose !== undefined, undefined);
   },
 };
 
-function verdictOf(findings: readonly ArgumentFinding[], isSupposed: boolean): Decision {
+function decisionOf(findings: readonly ArgumentFinding[], isSupposed: boolean): Decision {
   const [first] = findings;
   if (first === undefined) return allow();
   const refusals = findings.filter(({ kind }) => kind === "deny");
   const [refusal = null] = refusals;
   if (refusal) return refuse(refusal, refusals, isSupposed);
   const questions = findings.filter(({ kind }) => kind === "ask");
-  const told = questions[0] ?? first;
+  const decisive = questions[0] ?? first;
   return {
     kind: "allow",
-    rule: told.rule.at,
+    rule: decisive.rule.at,
     ...(findings.some(({ kind }) => kind === "waive") ? { waives: "mode_asks" } : {}),
     ...(findings.some(isListed) ? { confines: true as const } : {}),
     ...(questions[0] ? { ask: askOf(questions[0], questions) } : {}),
-    ...(isSupposed ? explain(told, findings) : {}),
+    ...(isSupposed ? explain(decisive, findings) : {}),
   };
 }
 

@@ -1,7 +1,8 @@
-// Budgets (C37, C38, C51): what the call uses of the month is reserved before anybody is asked and anything runs.
+// Budgets: what the call uses of the month is reserved before a person is asked and before anything runs.
 import type { Reserved } from "../../governance/limits/budget.ts";
-import { exhausted } from "../../governance/limits/exhausted.ts";
-import { type Subject } from "../../contract/subject.ts";
+import { exhaustedText } from "../../governance/limits/exhausted.ts";
+import type { Subject } from "../../contract/subject.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, type Decision, type Stage } from "./stage.ts";
 
 export const budget: Stage = {
@@ -10,16 +11,14 @@ export const budget: Stage = {
   hides: false,
   limitMs: 250,
   decide(subject, { budgets }) {
-    const answer = subject.suppose ? budgets.peek(subject) : budgets.reserve(subject);
-    return answer instanceof Promise
-      ? answer.then((settled) => decisionOf(subject, settled))
-      : decisionOf(subject, answer);
+    const reserved = subject.suppose ? budgets.peek(subject) : budgets.reserve(subject);
+    return whenReady(reserved, decisionOf, subject, undefined);
   },
 };
 
-function decisionOf(subject: Subject, answer: Reserved): Decision {
-  if (answer.ok) {
-    const { undo, low, seen } = answer;
+function decisionOf(reserved: Reserved, subject: Subject): Decision {
+  if (reserved.ok) {
+    const { undo, low, seen } = reserved;
     if (!undo && !low && !seen) return allow();
     return {
       kind: "allow",
@@ -28,8 +27,8 @@ function decisionOf(subject: Subject, answer: Reserved): Decision {
       ...(seen ? { read: seen.map((line) => ({ ...line })) } : {}),
     };
   }
-  const { owner, metric, used, limit } = answer;
-  const { reason, message, remedy, resetsAt } = exhausted(answer, "this call");
+  const { owner, metric, used, limit } = reserved;
+  const { reason, message, remedy, resetsAt } = exhaustedText(reserved, "this call");
   return deny("BUDGET_EXHAUSTED", reason, {
     message,
     remedy,

@@ -1,5 +1,6 @@
-// Phase 2: the tool is linked to the capsule the caller acts through. No capsule, no tools; narrowed, only those.
-import { type Subject } from "../../contract/subject.ts";
+// The tool must be linked to the capsule the caller acts through. Without a capsule there are no tools.
+import type { Subject } from "../../contract/subject.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, notFound, type CapsuleTools, type Decision, type Stage } from "./stage.ts";
 
 export const capsule: Stage = {
@@ -10,27 +11,25 @@ export const capsule: Stage = {
     const { capsuleId, also } = subject.caller;
     if (capsuleId === null) return notFound(subject);
     const tools = powers.capsule(capsuleId);
-    if (also) return linkedToAll(subject, [tools, ...also.map((id) => powers.capsule(id))]);
-    return tools instanceof Promise
-      ? tools.then((known) => linked(subject, known))
-      : linked(subject, tools);
+    if (also) return requireLinkedToAll(subject, [tools, ...also.map((id) => powers.capsule(id))]);
+    return whenReady(tools, requireLinked, subject, undefined);
   },
 };
 
 type Known = CapsuleTools | null;
 
-async function linkedToAll(
+async function requireLinkedToAll(
   subject: Subject,
   capsules: readonly (Known | Promise<Known>)[],
 ): Promise<Decision> {
   for (const capsule of capsules) {
-    const decision = linked(subject, await capsule);
+    const decision = requireLinked(await capsule, subject);
     if (decision.kind !== "allow") return decision;
   }
   return allow();
 }
 
-function linked(subject: Subject, tools: CapsuleTools | null): Decision {
+function requireLinked(tools: Known, subject: Subject): Decision {
   const { tool, caller } = subject;
   const held = tools !== null && tool !== null && tools.has(tool.name);
   return held && (caller.only?.includes(tool.name) ?? true) ? allow() : notFound(subject);

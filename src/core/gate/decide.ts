@@ -1,10 +1,10 @@
-// Asks the stages in order until one refuses. The ordered verdicts are the answer, the audit, the trace and `explain`.
+// Asks the stages in order until one refuses. The ordered verdicts become the answer, the audit, the trace and `explain`.
 import type { Verdict } from "../../contract/call.ts";
 import type { Fault } from "../../contract/errors.ts";
 import { type Subject } from "../../contract/subject.ts";
 import { judge, type GatePowers, type Stage, type Trail } from "./stage.ts";
 
-/** The verdict that stops the call, a no or a hold; null lets it run. Everything said on the way is in the trail. */
+/** The verdict that stops the call, a deny or a hold; null lets it run. All verdicts are in the trail. */
 export async function decide(
   stages: readonly Stage[],
   subject: Subject,
@@ -14,8 +14,8 @@ export async function decide(
   let refusal: Verdict | null = null;
   trail.at = performance.now();
   for (const stage of stages) {
-    // A name that is hidden already is asked on among the hiding stages only: an engine that is out must answer for real
-    // and invented names alike (C23).
+    // After a stage has hidden the tool, only the other hiding stages are asked: an engine that does not answer must show
+    // for existing and invented names alike.
     if (refusal && !stage.hides) break;
     const judged = judge(stage, subject, powers, trail);
     const verdict = judged instanceof Promise ? await judged : judged;
@@ -28,13 +28,13 @@ export async function decide(
   return refusal;
 }
 
-/** Gives back what the stages took for a call that will not run. */
+/** Gives back what the stages took for a call that will not run: counted calls, reserved budget. */
 export async function undo(trail: Trail): Promise<void> {
   await Promise.all(trail.undo.splice(0).map(async (giveBack) => giveBack()));
 }
 
-/** A verdict that is no allow has a reason and a message by construction; a hold has no code of its own. */
-export function faultOf({
+/** Only for a deny or a hold, which always have a reason and a message; a hold has no code of its own. */
+export function faultOfVerdict({
   code = "FORBIDDEN",
   reason,
   message,
@@ -42,9 +42,9 @@ export function faultOf({
   errors,
   retryAfterSeconds,
 }: Verdict): Fault {
-  const told = { code, reason, message } as Pick<Fault, "code" | "reason" | "message">;
+  const required = { code, reason, message } as Pick<Fault, "code" | "reason" | "message">;
   return {
-    ...told,
+    ...required,
     ...(remedy === undefined ? {} : { remedy }),
     ...(errors ? { errors } : {}),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),

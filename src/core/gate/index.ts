@@ -1,4 +1,4 @@
-// The order of the gate, here and nowhere else (C10).
+// The order of the gate, here and nowhere else.
 import { allowlist } from "./allowlist.ts";
 import { approval } from "./approval.ts";
 import { argumentRules } from "./arguments.ts";
@@ -29,9 +29,9 @@ export const EXECUTE: readonly Stage[] = [
   approval,
 ];
 
-/** Those whose rules people write and change: what a replay of recorded calls asks. */
+/** The stages whose rules people edit: a replay of recorded calls asks only these. */
 export const REPLAYED: readonly Stage[] = [relationship, policy, mode, argumentRules];
 
-export { decide, faultOf, undo } from "./decide.ts";
+export { decide, faultOfVerdict, undo } from "./decide.ts";
 export { judge, newTrail } from "./stage.ts";
 export type { Decision, GatePowers, Stage, Trail } from "./stage.ts";

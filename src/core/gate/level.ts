@@ -1,4 +1,4 @@
-// Permission level against risk, scopes of the key, and the special permissions a tool asks for (R060-R070).
+// Permission level against risk, scopes of the key, and the special permissions a tool asks for.
 import { LEVELS, type Caller } from "../../contract/call.ts";
 import { LEVEL_FOR, type Risk, type Tool } from "../../contract/tool.ts";
 import { type Subject } from "../../contract/subject.ts";
@@ -12,7 +12,7 @@ export const level: Stage = {
   decide(subject, powers) {
     const { caller, tool } = subject;
     if (tool === null) return notFound(subject);
-    // A risk nobody declared counts as the highest (R063).
+    // An unknown risk counts as the highest.
     const needed =
       (LEVEL_FOR as Partial<Record<Risk, (typeof LEVELS)[number]>>)[tool.risk] ?? "admin";
     if (LEVELS.indexOf(caller.level) < LEVELS.indexOf(needed)) {
@@ -36,7 +36,7 @@ function holds(caller: Caller, scope: string): boolean {
   return caller.scopes.includes(scope) || caller.scopes.includes("*");
 }
 
-/** The permission strings of tools as permissions on the caller's tenant (C9, C31). */
+/** The permission strings of tools as permissions on the caller's tenant. */
 const ON_TENANT: Readonly<Record<string, string>> = {
   "tool:shell:execute": "shell_execute",
   "tool:package_manager:install": "package_install",
@@ -44,7 +44,7 @@ const ON_TENANT: Readonly<Record<string, string>> = {
   "tool:create": "tool_create",
 };
 
-/** One no is enough; a permission nobody knows is held by nobody. */
+/** All of them are needed; nobody holds an unknown permission. */
 async function permitted(
   { caller }: Subject,
   tool: Tool,

@@ -1,4 +1,4 @@
-// Operating mode against the tool's rule: it runs, a person is asked, or it is refused (R075-R077, C29, C35).
+// The tool's rule in the present operating mode: it runs, a person is asked, or it is refused.
 import type { Mode } from "../../contract/call.ts";
 import type { ModeRule } from "../../governance/rules/governance.ts";
 import type { Tool } from "../../contract/tool.ts";
@@ -16,8 +16,8 @@ export const mode: Stage = {
     const current = suppose?.mode ?? powers.mode.current().mode;
     const rule = governance.modeRule(tool, current);
     const explained = suppose ? explain(tool, current, rule) : undefined;
-    if (rule.verdict === "run") return explained ? { kind: "allow", ...explained } : allow();
-    if (rule.verdict === "approval") return asks(tool, current, rule, explained);
+    if (rule.treatment === "run") return explained ? { kind: "allow", ...explained } : allow();
+    if (rule.treatment === "approval") return asks(tool, current, rule, explained);
     return deny("FORBIDDEN", "mode_forbids", {
       message: `Tool not allowed in ${current} mode: ${tool.name} (${tool.effects}, ${tool.risk}), ${governance.describe(current)}`,
       remedy: "wait until the mode changes, or use a tool that this mode lets run",

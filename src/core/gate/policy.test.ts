@@ -3,7 +3,7 @@ import { ask, testCaller, testPowers, testSubject, testTool } from "../../../tes
 import { STARTER } from "../../governance/policy/policy.suite.ts";
 import { openEmbedded } from "../../governance/policy/embedded.ts";
 import { createPolicies } from "../../governance/policy/policies.ts";
-import type { Judged, PolicyEngine, PolicyInput } from "../../governance/policy/policy.ts";
+import type { PolicyJudgement, PolicyEngine, PolicyInput } from "../../governance/policy/policy.ts";
 import { type Subject } from "../../contract/subject.ts";
 import { judge, newTrail, type GatePowers } from "./stage.ts";
 import { policy } from "./policy.ts";
@@ -143,12 +143,14 @@ describe("with the policies of a real engine", () => {
 });
 
 describe("with a server that answers later", () => {
-  const later = (answer: (input: PolicyInput) => Judged): { policies: GatePowers["policies"] } => {
+  const later = (
+    answer: (input: PolicyInput) => PolicyJudgement,
+  ): { policies: GatePowers["policies"] } => {
     const decide = (input: PolicyInput) => Promise.resolve(answer(input));
     return { policies: { decide, remembered: (_, input) => decide(input()) } };
   };
-  const yes: Judged = { allow: true, reasons: [], version: "1" };
-  const no: Judged = { allow: false, reasons: [], version: "1", decisionId: "d-1" };
+  const yes: PolicyJudgement = { allow: true, reasons: [], version: "1" };
+  const no: PolicyJudgement = { allow: false, reasons: [], version: "1", decisionId: "d-1" };
 
   it("the same answers", async () => {
     const onlyView = later(({ action }) => (action === "view" ? yes : no));
@@ -182,8 +184,8 @@ describe("with a server that answers later", () => {
 
   it("threats §6: too slow or broken is a no that names the engine", async () => {
     const slow = {
-      decide: () => new Promise<Judged>(() => undefined),
-      remembered: () => new Promise<Judged>(() => undefined),
+      decide: () => new Promise<PolicyJudgement>(() => undefined),
+      remembered: () => new Promise<PolicyJudgement>(() => undefined),
     };
     const began = performance.now();
     const denied = { verdict: "deny", code: "UNAVAILABLE", engine: "policy" };
@@ -202,7 +204,7 @@ describe("with a server that answers later", () => {
 
 it("R037 R049: the input has every field that policies may read", async () => {
   const inputs: PolicyInput[] = [];
-  const note = (input: PolicyInput): Judged => {
+  const note = (input: PolicyInput): PolicyJudgement => {
     inputs.push(input);
     return { allow: true, reasons: [], version: "1" };
   };

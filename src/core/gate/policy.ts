@@ -1,7 +1,8 @@
-// Phase 4: what the policies say about this caller, this tool and this very call (R037, C32).
+// Asks the policies about this caller, this tool and this call: first whether it may be seen, then whether it may run.
 import type { Json, Mode } from "../../contract/call.ts";
-import type { Judged, PolicyInput } from "../../governance/policy/policy.ts";
-import { type Subject } from "../../contract/subject.ts";
+import type { PolicyJudgement, PolicyInput } from "../../governance/policy/policy.ts";
+import type { Subject } from "../../contract/subject.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, notFound, type Decision, type GatePowers, type Stage } from "./stage.ts";
 
 export const policy: Stage = {
@@ -10,26 +11,29 @@ export const policy: Stage = {
   hides: true,
   limitMs: 500,
   decide(subject, powers) {
-    const view = asked(subject, powers, "view");
-    return view instanceof Promise
-      ? view.then((judged) => seen(judged, subject, powers))
-      : seen(view, subject, powers);
+    return whenReady(askPolicy(subject, powers, "view"), afterView, subject, powers);
   },
 };
 
-function seen(view: Judged, subject: Subject, powers: GatePowers): Decision | Promise<Decision> {
-  if (!view.allow || subject.tool === null) return { ...notFound(subject), ...told(view, subject) };
-  if (subject.action === "view") return agreed(view, subject);
-  const execute = asked(subject, powers, "execute");
-  return execute instanceof Promise
-    ? execute.then((judged) => run(judged, view, subject))
-    : run(execute, view, subject);
+function afterView(
+  view: PolicyJudgement,
+  subject: Subject,
+  powers: GatePowers,
+): Decision | Promise<Decision> {
+  if (!view.allow || subject.tool === null)
+    return { ...notFound(subject), ...policyDetails(view, subject) };
+  if (subject.action === "view") return allowedBy(view, subject);
+  return whenReady(askPolicy(subject, powers, "execute"), executeDecision, view, subject);
 }
 
-function run(execute: Judged, view: Judged, subject: Subject): Decision {
+function executeDecision(
+  execute: PolicyJudgement,
+  view: PolicyJudgement,
+  subject: Subject,
+): Decision {
   const { allow: may, reasons, shadow = view.shadow } = execute;
   const judged = shadow ? { ...execute, shadow } : execute;
-  if (may) return agreed(judged, subject);
+  if (may) return allowedBy(judged, subject);
   return deny("FORBIDDEN", "policy_denied", {
     message:
       reasons.length > 0
@@ -37,17 +41,19 @@ function run(execute: Judged, view: Judged, subject: Subject): Decision {
         : "no rule of the policy allows this call",
     remedy:
       "change the call so that the rule allows it, or ask an administrator to change the policy",
-    ...told(judged, subject),
+    ...policyDetails(judged, subject),
   });
 }
 
-/** Nothing to tell is the usual case, and then nothing is made. */
-function agreed(judged: Judged, subject: Subject): Decision {
-  return judged.shadow || subject.suppose ? { ...allow(), ...told(judged, subject) } : allow();
+/** Usually there is nothing to add, and then no object is made. */
+function allowedBy(judged: PolicyJudgement, subject: Subject): Decision {
+  return judged.shadow || subject.suppose
+    ? { ...allow(), ...policyDetails(judged, subject) }
+    : allow();
 }
 
-/** The sentences of a hidden tool are for explanations only: whoever asks for it learns that it does not exist. */
-function told(judged: Judged, { suppose }: Subject) {
+/** The rule and what it read belong to explanations only: a caller of a hidden tool learns that it does not exist. */
+function policyDetails(judged: PolicyJudgement, { suppose }: Subject) {
   const { rule, ruleText, read = null, shadow, version, reasons, decisionId } = judged;
   const explained: Json = {
     version,
@@ -63,11 +69,11 @@ function told(judged: Judged, { suppose }: Subject) {
   };
 }
 
-function asked(
+function askPolicy(
   subject: Subject,
   powers: GatePowers,
   action: "view" | "execute",
-): Judged | Promise<Judged> {
+): PolicyJudgement | Promise<PolicyJudgement> {
   const { policies } = powers;
   const { caller, tool, sessionId: session, suppose } = subject;
   const mode = suppose?.mode ?? powers.mode.current().mode;
@@ -76,7 +82,7 @@ function asked(
   return policies.remembered({ action, caller, tool, mode, session }, input);
 }
 
-/** A view is the same question whoever asks it: what the call would be about is left out. */
+/** Whether a tool may be seen does not depend on the call, so a view leaves the arguments out. */
 function inputOf(
   { caller, tool, requestedName, sessionId, arguments: given }: Subject,
   action: "view" | "execute",

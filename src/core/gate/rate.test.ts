@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ask, testPowers, testSubject } from "../../../test/fixtures/gate.ts";
 import type { RateWindow } from "../../contract/call.ts";
-import type { RateAnswer, RateKind } from "../../governance/limits/rate.ts";
+import type { RateResult, RateKind } from "../../governance/limits/rate.ts";
 import { rate } from "./rate.ts";
 import { type Subject } from "../../contract/subject.ts";
 import { judge, newTrail } from "./stage.ts";
@@ -15,10 +15,10 @@ const window = (name: string, change: Partial<RateWindow> = {}): RateWindow => (
   ...change,
 });
 
-const decide = (answer: RateAnswer | Promise<RateAnswer>, subject: Partial<Subject> = {}) =>
+const decide = (answer: RateResult | Promise<RateResult>, subject: Partial<Subject> = {}) =>
   ask(rate, subject, { rates: { take: () => answer } });
 
-const refusal = (...violated: [RateKind, RateWindow][]): RateAnswer => ({
+const refusal = (...violated: [RateKind, RateWindow][]): RateResult => ({
   ok: false,
   windows: violated.map(([, each]) => each),
   violated: violated.map(([kind, each]) => ({ kind, window: each })),
@@ -46,8 +46,7 @@ describe("stage rate", () => {
       kind: "deny",
       code: "TOO_MANY_REQUESTS",
       reason: "rate_key",
-      message:
-        "Rate limit exceeded: 60 calls per minute for this key (key-minute); next place in 23 s",
+      message: "Rate limit exceeded: 60 calls per minute for this key (key-minute). Retry in 23 s",
       remedy: "retry after 23 s",
       retryAfterSeconds: 23,
       windows: [window("key-minute")],
@@ -67,7 +66,7 @@ describe("stage rate", () => {
     expect(decision).toMatchObject({ reason: "rate_tool", retryAfterSeconds: 900 });
     expect(decision).toHaveProperty(
       "message",
-      "Rate limit exceeded: 10 calls per hour for system/probe (tool-hour); 5 calls per minute for tools of category system (category-minute); 60 calls per minute for this address (ip-minute); 15 calls per minute in the present operating mode (mode-minute); 60 calls per minute for user ada (user-minute); next place in 900 s",
+      "Rate limit exceeded: 10 calls per hour for system/probe (tool-hour); 5 calls per minute for tools of category system (category-minute); 60 calls per minute for this address (ip-minute); 15 calls per minute in the present operating mode (mode-minute); 60 calls per minute for user ada (user-minute). Retry in 900 s",
     );
     const soon = decide(refusal(["user", window("user-minute", { resetSeconds: 0 })]));
     expect(soon).toMatchObject({ retryAfterSeconds: 1 });
@@ -81,7 +80,7 @@ describe("stage rate", () => {
       until: Date.UTC(2026, 10, 18, 1),
       because: "3 calls were forbidden within 10 minutes",
     };
-    const refused = (quota: number): RateAnswer => {
+    const refused = (quota: number): RateResult => {
       const full = window("throttle-minute", { quota });
       return {
         ok: false,
@@ -92,7 +91,7 @@ describe("stage rate", () => {
     expect(decide(refused(30))).toMatchObject({
       reason: "rate_throttle",
       message:
-        "Rate limit exceeded: user ada is throttled to 30 calls per minute until 2026-11-18T01:00:00.000Z, because 3 calls were forbidden within 10 minutes (throttle-minute); next place in 23 s",
+        "Rate limit exceeded: user ada is throttled to 30 calls per minute until 2026-11-18T01:00:00.000Z, because 3 calls were forbidden within 10 minutes (throttle-minute). Retry in 23 s",
       remedy:
         "retry after 23 s; stop making the calls that were refused (ostiary history list --status failed)",
       retryAfterSeconds: 23,
@@ -109,7 +108,7 @@ describe("stage rate", () => {
     expect(decide(refusal(["tenant", window("tenant-minute")]))).toMatchObject({
       reason: "rate_tenant",
       message:
-        "Rate limit exceeded: 60 calls per minute for tenant local (tenant-minute); next place in 23 s",
+        "Rate limit exceeded: 60 calls per minute for tenant local (tenant-minute). Retry in 23 s",
     });
   });
 
@@ -145,7 +144,7 @@ describe("stage rate", () => {
     ],
     ["rejects", () => Promise.reject(new Error("BROKEN counter"))],
     ["refuses without a reason", () => ({ ok: false, windows: [], violated: [] })],
-    ["hangs", () => new Promise<RateAnswer>(() => undefined)],
+    ["hangs", () => new Promise<RateResult>(() => undefined)],
   ])("threats §6: a state that %s denies within 250 ms", async (_, take) => {
     const began = performance.now();
     const verdict = await judge(rate, testSubject(), testPowers({ rates: { take } }), newTrail());

@@ -1,6 +1,7 @@
-// Rate windows (C19): one place in each that applies, in all of them or in none.
-import type { RateAnswer, RateKind, Violated } from "../../governance/limits/rate.ts";
-import { type Subject } from "../../contract/subject.ts";
+// Rate windows: one call is counted in every window that applies, or in none.
+import type { RateResult, RateKind, Violated } from "../../governance/limits/rate.ts";
+import type { Subject } from "../../contract/subject.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, type Decision, type Stage } from "./stage.ts";
 
 export const rate: Stage = {
@@ -9,31 +10,28 @@ export const rate: Stage = {
   hides: false,
   limitMs: 250,
   decide(subject, { rates }) {
-    const answer = rates.take(subject);
-    return answer instanceof Promise
-      ? answer.then((settled) => decisionOf(subject, settled))
-      : decisionOf(subject, answer);
+    return whenReady(rates.take(subject), decisionOf, subject, undefined);
   },
 };
 
-function decisionOf(subject: Subject, answer: RateAnswer): Decision {
-  const { windows, refund } = answer;
+function decisionOf(result: RateResult, subject: Subject): Decision {
+  const { windows, refund } = result;
   const read = subject.suppose ? { read: windows.map((window) => ({ ...window })) } : {};
-  if (answer.ok) {
+  if (result.ok) {
     if (windows.length === 0) return allow();
     return { kind: "allow", windows, ...(refund ? { undo: refund } : {}), ...read };
   }
-  const violated = answer.violated.toSorted(
+  const violated = result.violated.toSorted(
     (a, b) => b.window.resetSeconds - a.window.resetSeconds,
   );
   const [longest] = violated;
-  // A state that refuses without saying why cannot be believed either.
+  // A refusal that names no window is a fault of the state engine: the gate then denies.
   if (!longest) throw new Error("the rate windows refused a call and named none");
   const shut = violated.find(({ window }) => window.quota === 0);
   const seconds = Math.max(1, longest.window.resetSeconds);
   const limits = violated.map((each) => limitText(each, subject)).join("; ");
   return deny("TOO_MANY_REQUESTS", `rate_${longest.kind}`, {
-    message: `Rate limit exceeded: ${limits}${shut ? "" : `; next place in ${seconds} s`}`,
+    message: `Rate limit exceeded: ${limits}${shut ? "" : `. Retry in ${seconds} s`}`,
     remedy: shut ? remedyOfShut(shut) : remedyOf(violated, seconds),
     windows,
     ...(shut ? {} : { retryAfterSeconds: seconds }),

@@ -1,4 +1,4 @@
-// Phase 1: the tool exists, is switched on, is reviewed, and something here can run it.
+// The tool exists, is enabled and reviewed, and this server has a runner for it.
 import { allow, deny, notFound, type Stage } from "./stage.ts";
 
 export const registry: Stage = {
@@ -11,11 +11,11 @@ export const registry: Stage = {
     if (tool.provider === "native" && tool.native) return allow();
     // A tool without a route is only a draft.
     if (tool.route && providers.has(tool.provider)) return allow();
-    // Hidden from everybody else until a runner exists; administrators learn why (C18).
+    // Until a runner exists the tool is hidden; only administrators learn why.
     if (caller.role !== "admin") return notFound(subject);
     return deny("UNSUPPORTED_PROVIDER", tool.provider, {
       message: `no runner for provider '${tool.provider}' of ${tool.name}`,
-      remedy: "use a native tool, or one of a server upstream",
+      remedy: "use a native tool, or one of an upstream server",
     });
   },
 };

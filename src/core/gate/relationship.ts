@@ -1,11 +1,12 @@
-// Phase 3: the relations between people and tools let this caller see it, and run it (R035, C31).
+// Asks the relations between people and tools: first whether this caller may see the tool, then whether it may run it.
 import type { Json } from "../../contract/call.ts";
 import type { CheckResult } from "../../governance/relations/relation.ts";
 import type { Tool } from "../../contract/tool.ts";
-import { type Subject } from "../../contract/subject.ts";
+import type { Subject } from "../../contract/subject.ts";
+import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, notFound, type Decision, type GatePowers, type Stage } from "./stage.ts";
 
-/** Stands for every name that is no tool: the engine is asked all the same, so that an outage looks alike (C23). */
+/** Stands for a name that is no tool: the engine is asked even then, so that an outage looks the same for every name. */
 const NO_TOOL = "none/none";
 
 export const relationship: Stage = {
@@ -13,14 +14,11 @@ export const relationship: Stage = {
   engine: "relation",
   hides: true,
   decide(subject, powers) {
-    const view = check(subject, powers, "view");
-    return view instanceof Promise
-      ? view.then((has) => seen(has, subject, powers))
-      : seen(view, subject, powers);
+    return whenReady(check(subject, powers, "view"), afterView, subject, powers);
   },
 };
 
-function seen(
+function afterView(
   view: CheckResult,
   subject: Subject,
   powers: GatePowers,
@@ -29,13 +27,10 @@ function seen(
   const { tool } = subject;
   if (view.has !== "yes" || tool === null) return notFound(subject);
   if (subject.action === "view") return allow();
-  const execute = check(subject, powers, "execute");
-  return execute instanceof Promise
-    ? execute.then((has) => run(has, subject, tool))
-    : run(execute, subject, tool);
+  return whenReady(check(subject, powers, "execute"), executeDecision, subject, tool);
 }
 
-function run(execute: CheckResult, { caller }: Subject, { name }: Tool): Decision {
+function executeDecision(execute: CheckResult, { caller }: Subject, { name }: Tool): Decision {
   if (execute.has === "yes") return allow();
   return deny("FORBIDDEN", "permission_missing", {
     message: `${caller.userId} may see ${name} but stands in no relation that lets it run`,
@@ -43,7 +38,7 @@ function run(execute: CheckResult, { caller }: Subject, { name }: Tool): Decisio
   });
 }
 
-/** The same with what was read: the tree of relationships behind both permissions. */
+/** The same decision with what was read: the tree of relationships that both permissions come from. */
 async function explained(
   view: CheckResult,
   subject: Subject,
@@ -60,7 +55,11 @@ async function explained(
   const rule = `tool:${resourceOf(subject).id}#execute@user:${subject.caller.userId}`;
   const { tool } = subject;
   if (view.has !== "yes" || tool === null) return { ...notFound(subject), rule, read };
-  return { ...(subject.action === "view" ? allow() : run(execute, subject, tool)), rule, read };
+  return {
+    ...(subject.action === "view" ? allow() : executeDecision(execute, subject, tool)),
+    rule,
+    read,
+  };
 }
 
 const resourceOf = ({ tool }: Subject) => ({ type: "tool", id: tool?.name ?? NO_TOOL });

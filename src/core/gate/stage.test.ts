@@ -1,7 +1,16 @@
 import { MessageChannel } from "node:worker_threads";
 import { expect, it, vi } from "vitest";
 import { testPowers, testSubject } from "../../../test/fixtures/gate.ts";
-import { decide, EXECUTE, faultOf, judge, newTrail, undo, VISIBLE, type Stage } from "./index.ts";
+import {
+  decide,
+  EXECUTE,
+  faultOfVerdict,
+  judge,
+  newTrail,
+  undo,
+  VISIBLE,
+  type Stage,
+} from "./index.ts";
 import { allow, deny, type Decision } from "./stage.ts";
 
 const stage = (decideIt: Stage["decide"]): Stage => ({
@@ -117,7 +126,7 @@ it("stages are asked in order and the first refusal ends the questions", async (
   ];
   const trail = newTrail();
   const stop = await decide(stages, testSubject(), testPowers(), trail);
-  expect(stop && faultOf(stop)).toEqual({
+  expect(stop && faultOfVerdict(stop)).toEqual({
     code: "FORBIDDEN",
     reason: "policy_denied",
     message: "no",
@@ -157,7 +166,7 @@ it("a hold stops the call: nobody runs what a person has not let through", async
   const trail = newTrail();
   const stop = await decide([held, never], testSubject(), testPowers(), trail);
   expect(stop).toMatchObject({ verdict: "hold" });
-  expect(stop && faultOf(stop)).toEqual({
+  expect(stop && faultOfVerdict(stop)).toEqual({
     code: "FORBIDDEN",
     reason: "approval_not_presented",
     message: "waiting",
@@ -217,7 +226,7 @@ it("a refusal keeps its faults, its wait and the windows it counted in", async (
   );
   const trail = newTrail();
   const stop = await decide([no], testSubject(), testPowers(), trail);
-  expect(stop && faultOf(stop)).toEqual({
+  expect(stop && faultOfVerdict(stop)).toEqual({
     code: "TOO_MANY_REQUESTS",
     reason: "rate_user",
     message: "no",

@@ -1,11 +1,11 @@
 // What a stage is and how one is judged: in order, timed, and failing closed in one place.
 import type { ApprovalGate } from "../../governance/approvals/approval.ts";
-import type { Call, Json, Mode, RateWindow, Verdict } from "../../contract/call.ts";
+import type { Json, RateWindow, Verdict } from "../../contract/call.ts";
 import type { Code, FieldFault } from "../../contract/errors.ts";
 import type { Allowlist, Governance } from "../../governance/rules/governance.ts";
 import type { Budgets } from "../../governance/limits/budget.ts";
 import type { Rates } from "../../governance/limits/rate.ts";
-import type { ModeAuthority } from "../../governance/modes/mode.ts";
+import type { ModeController } from "../../governance/modes/mode.ts";
 import type { Policies } from "../../governance/policy/policy.ts";
 import type { Relations } from "../../governance/relations/relation.ts";
 import type { Ask, Subject } from "../../contract/subject.ts";
@@ -14,16 +14,16 @@ import type { Validators } from "./validators.ts";
 
 /** What stages may use: one field per engine. */
 export interface GatePowers {
-  /** The flag `mcp_tools`: off, no tool exists for anybody (C30). */
+  /** The flag `mcp_tools`: off, no tool exists for anybody. */
   readonly toolsOn: boolean;
-  /** Who runs tools that live elsewhere, as far as a runner for them exists. */
+  /** Providers of tools from outside this server that have a runner here. */
   readonly providers: ReadonlySet<Provider>;
   /** Tools of a capsule, or null when there is no such active capsule. */
   readonly capsule: (id: string) => CapsuleTools | null | Promise<CapsuleTools | null>;
   readonly relations: Pick<Relations, "revision" | "check" | "checkMany" | "expand">;
   readonly policies: Pick<Policies, "decide" | "remembered">;
   readonly allowlist: Allowlist;
-  readonly mode: Pick<ModeAuthority, "current" | "throttleOf">;
+  readonly mode: Pick<ModeController, "current" | "throttleOf">;
   readonly governance: Governance;
   readonly validators: Validators;
   readonly rates: Rates;
@@ -38,17 +38,17 @@ export interface CapsuleTools {
 
 export type Decision =
   | Allow
-  | ({ readonly kind: "deny"; readonly code: Code; readonly reason: string } & Told)
-  | ({ readonly kind: "hold"; readonly reason: string } & Told);
+  | ({ readonly kind: "deny"; readonly code: Code; readonly reason: string } & DecisionDetails)
+  | ({ readonly kind: "hold"; readonly reason: string } & DecisionDetails);
 
 interface Allow {
   readonly kind: "allow";
   readonly ask?: Ask;
-  /** Reason of an ask of an earlier stage that need not be put after all. */
+  /** Reason of an earlier stage's question that need not be asked after all. */
   readonly waives?: string;
-  /** It runs unasked because a list says so: in the narrowest box. */
+  /** It runs without a question because a list allows it: then in the narrowest sandbox. */
   readonly confines?: true;
-  /** Gives back what this yes took, when the call is refused after all. */
+  /** Gives back what this stage took, when a later stage refuses the call. */
   readonly undo?: () => void | Promise<void>;
   readonly windows?: readonly RateWindow[];
   readonly rule?: string;
@@ -58,7 +58,7 @@ interface Allow {
   readonly read?: Json;
 }
 
-interface Told {
+interface DecisionDetails {
   readonly message: string;
   readonly remedy?: string;
   readonly rule?: string;
@@ -77,11 +77,11 @@ export interface Trail {
   readonly asks: Ask[];
   readonly undo: (() => void | Promise<void>)[];
   windows: readonly RateWindow[];
-  /** A list let it run unasked. */
+  /** A list allows it without a question. */
   confined: boolean;
   /** The stages that had to wait for their engine; null: none. */
   waited: string[] | null;
-  /** When the last stage ended: the next one begins. One look at the clock a stage instead of two. */
+  /** When the last stage ended, which is when the next one begins: the clock is read once a stage. */
   at: number;
 }
 
@@ -99,11 +99,11 @@ export interface Stage {
   readonly name: string;
   /** The engine named when the stage cannot decide. */
   readonly engine: string;
-  /** True: a no means that the tool does not exist for this caller. */
+  /** True: a deny hides the tool, which then does not exist for this caller. */
   readonly hides: boolean;
-  /** Longest it may think before its engine counts as missing, ms (threats §6). */
+  /** Longest time for a decision, in ms; after it the engine counts as unavailable. */
   readonly limitMs?: number;
-  /** `trail` is what the stages before it left: to be read only. */
+  /** `trail` is what the earlier stages left; read only. */
   decide(
     subject: Subject,
     powers: GatePowers,
@@ -113,14 +113,14 @@ export interface Stage {
 
 const ALLOW: Decision = Object.freeze({ kind: "allow" });
 export const allow = (): Decision => ALLOW;
-export const deny = (code: Code, reason: string, told: Told): Decision => ({
+export const deny = (code: Code, reason: string, details: DecisionDetails): Decision => ({
   kind: "deny",
   code,
   reason,
-  ...told,
+  ...details,
 });
 
-/** The one answer for whatever is not visible: unknown, disabled, not in the capsule, forbidden alike (C23). */
+/** The same answer for every tool that is not visible: unknown, disabled, not in the capsule or forbidden. */
 export const notFound = (subject: Subject): Decision =>
   deny("NOT_FOUND", "unknown", {
     message: `Tool '${subject.requestedName}' not found`,
@@ -129,7 +129,7 @@ export const notFound = (subject: Subject): Decision =>
 
 const STAGE_LIMIT_MS = 500;
 
-/** A stage that throws or is too slow denies, and says which engine was missing. No stage has its own catch. */
+/** A stage that throws or is too slow denies and names its engine. This is the only place that fails closed. */
 export function judge(
   stage: Stage,
   subject: Subject,
@@ -158,12 +158,12 @@ async function settle(
   const late = new Promise<Decision>((resolve) => {
     const giveUp = (): void => {
       resolve(unavailable(stage));
-      // What a late yes has taken is given back: nobody will use it.
+      // A late allow may have taken something that nobody will use.
       pending
         .then((decision) => decision.kind === "allow" && decision.undo?.())
         .catch(() => undefined);
     };
-    // A busy process must not take itself for a slow engine: an answer that has arrived is read first.
+    // In a busy process the answer may have arrived already: it is read before the engine counts as too slow.
     timer = setTimeout(() => (turn = setImmediate(giveUp)), stage.limitMs ?? STAGE_LIMIT_MS);
   });
   try {

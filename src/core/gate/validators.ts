@@ -1,4 +1,4 @@
-// JSON Schema 2020-12, each schema made ready once: our own by ajv, which generates code, those of servers upstream by an
+// JSON Schema 2020-12, each schema made ready once: our own by ajv, which generates code, those of upstream servers by an
 // interpreter, which does not. The words of both become a person's.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Json, JsonObject } from "../../contract/call.ts";
@@ -33,7 +33,7 @@ export function createValidators(): Validators {
       const explain = (isSmall(value) ? explainer : first)(schema);
       explain(value);
       // Errors are there whenever the answer was no.
-      return (explain.errors as ErrorObject[]).slice(0, SHOWN_FAULTS).map(faultOf);
+      return (explain.errors as ErrorObject[]).slice(0, SHOWN_FAULTS).map(fieldFaultOf);
     },
     checkForeign(schema, value) {
       let made = interpreted.get(schema);
@@ -48,7 +48,7 @@ export function createValidators(): Validators {
         ];
       // What arrives here was parsed from JSON.
       const misfits = made.check(value as Json);
-      return misfits.length === 0 ? null : misfits.slice(0, SHOWN_FAULTS).map(faultOf);
+      return misfits.length === 0 ? null : misfits.slice(0, SHOWN_FAULTS).map(fieldFaultOf);
     },
   };
 }
@@ -76,7 +76,7 @@ function isSmall(value: unknown): boolean {
   return true;
 }
 
-function faultOf(error: ErrorObject | Misfit): FieldFault {
+function fieldFaultOf(error: ErrorObject | Misfit): FieldFault {
   const { instancePath: path, data, message = "does not fit the schema" } = error;
   const params = error.params as Misfit["params"];
   switch (error.keyword) {

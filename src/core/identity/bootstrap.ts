@@ -58,7 +58,7 @@ export async function bootstrap(p: BootstrapPowers): Promise<Bootstrapped> {
     level: "admin",
     capsuleId: "all",
   });
-  // A level that lets dangerous tools reach the approval stage: there a person decides (C8).
+  // A level that lets dangerous tools reach the approval stage: there a person decides.
   const scopes = ["agent:execute:safe", "agent:execute:moderate", "agent:execute:dangerous"];
   await ensureKey(p, {
     userId: CLI,

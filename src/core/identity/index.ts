@@ -14,7 +14,7 @@ import type { KeyRow, SignInRow, Store, UserRow } from "../../storage/store/stor
 import { createCoalescer } from "../../util/async/coalesce.ts";
 import { isWellFormed, matches, prefixOf } from "./keys.ts";
 import type { NewSession, Sessions } from "./sessions.ts";
-import type { Stand } from "./standing.ts";
+import type { CallerStatus } from "./caller-watch.ts";
 
 export interface Credentials {
   /** `Authorization` header as sent. */
@@ -42,7 +42,7 @@ export interface Identity {
    */
   again(mandate: Mandate): Promise<Caller | null>;
   /** The same for who is still there: a sign-in that ran out stands no more either. */
-  standOf(mandate: Mandate): Promise<Stand | null>;
+  standOf(mandate: Mandate): Promise<CallerStatus | null>;
   /** Forgets what was learnt about keys, users and capsules: called by every change before it is acknowledged. */
   forget(): void;
   /** Writes the last-used times that gathered. */
@@ -146,7 +146,7 @@ export function createIdentity(p: IdentityPowers): Identity {
   };
 
   /** The caller as the mandate's credential makes them today, before it is narrowed to what it was. */
-  const today = async (mandate: Mandate, isThere: boolean): Promise<Stand | null> => {
+  const today = async (mandate: Mandate, isThere: boolean): Promise<CallerStatus | null> => {
     const { userId, keyId, via, signIn } = mandate;
     if (keyId !== null) {
       const key = await answered(p.store.keys.get(keyId));
@@ -171,7 +171,7 @@ export function createIdentity(p: IdentityPowers): Identity {
     return caller && { caller, until };
   };
 
-  const standOf = async (mandate: Mandate, isThere: boolean): Promise<Stand | null> => {
+  const standOf = async (mandate: Mandate, isThere: boolean): Promise<CallerStatus | null> => {
     const stand = await today(mandate, isThere);
     if (stand?.caller.tenantId !== mandate.tenantId) return null;
     return { ...stand, caller: narrowed(stand.caller, mandate) };
@@ -339,7 +339,7 @@ function assertAlive(key: KeyRow, now: number): void {
   });
 }
 
-/** Longest wait for the store before nobody can be identified (threats §6). */
+/** Longest wait for the store; after it a caller cannot be identified. */
 const STORE_LIMIT_MS = 500;
 
 async function answered<T>(query: Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-// The relationships that make a first start usable: explicit rows, never a bypass (C6). People take them away as any other.
+// The relationships that make a first start usable: ordinary rows, not a bypass, and removable like any other.
 import type { RelationChange, Relations } from "../../governance/relations/relation.ts";
 import type { Store, UserRow } from "../../storage/store/store.ts";
 import type { Tool } from "../../contract/tool.ts";

@@ -7,7 +7,7 @@ import { canonicalJson } from "../../util/json/json.ts";
 import { NAMES } from "../../util/secrets/masker-fields.ts";
 import type { TimeSlices } from "../../util/async/time-slices.ts";
 
-export interface Kept<T extends Json> {
+export interface CutValue<T extends Json> {
   readonly value: T;
   /** Null: it is whole. */
   readonly cut: Cut | null;
@@ -22,8 +22,8 @@ const MAX_NAMING = 200;
 const ELLIPSIS = "…";
 
 /** Of a value that needs no masking. Objects stay objects. */
-export function keep<T extends Json>(value: T, maxBytes: number): Kept<T> {
-  if (fitsSurely(value, maxBytes)) return { value, cut: null };
+export function cutToSize<T extends Json>(value: T, maxBytes: number): CutValue<T> {
+  if (surelyFits(value, maxBytes)) return { value, cut: null };
   const text = canonicalJson(value);
   const size = Buffer.byteLength(text);
   if (size <= maxBytes) return { value, cut: null };
@@ -33,11 +33,11 @@ export function keep<T extends Json>(value: T, maxBytes: number): Kept<T> {
 export type MaskInTurns = <T extends Json>(value: T) => T | Promise<T>;
 
 /** Of a value that does not surely fit: in turns, hashed and masked in threads, so that nobody else waits for it. */
-export async function keepInTurns<T extends Json>(
+export async function cutToSizeInTurns<T extends Json>(
   value: T,
   maxBytes: number,
   p: { readonly mask: MaskInTurns; readonly turns: Pick<TimeSlices, "next"> },
-): Promise<Kept<T>> {
+): Promise<CutValue<T>> {
   await p.turns.next();
   const bytes = Buffer.from(canonicalJson(value));
   const size = bytes.length;
@@ -51,7 +51,7 @@ export async function keepInTurns<T extends Json>(
 }
 
 /** Whatever it consists of; looks at no more than the limit allows. */
-export const fitsSurely = (value: Json, maxBytes: number): boolean =>
+export const surelyFits = (value: Json, maxBytes: number): boolean =>
   roughly(value, maxBytes) <= maxBytes;
 
 /** At least as many bytes as the value has; stops once they are more than `limit`. */

@@ -15,7 +15,7 @@ import type {
 } from "../../storage/store/store.ts";
 import { createRebuilds, type RebuildPowers, type Rebuilds } from "./rebuild.ts";
 import type { Recent } from "./recent.ts";
-import type { Whole } from "./whole.ts";
+import type { WholeResult } from "./whole.ts";
 
 /** What a page is read in first: how large they are is not known before. */
 const FIRST_ROWS = 20;
@@ -80,14 +80,14 @@ export interface History {
   readonly rebuilds: Rebuilds;
   /** The caller's own use per tool, all time. */
   usage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
-  /** The tenant's use per tool, all time (R189). */
+  /** The tenant's use per tool, all time. */
   toolUsage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
 }
 
 export function createHistory(
   executions: Store["executions"],
   recent: Recent,
-  powers: Omit<RebuildPowers, "rebuild"> & { readonly whole: Whole },
+  powers: Omit<RebuildPowers, "rebuild"> & { readonly whole: WholeResult },
 ): History {
   const found = async (id: string): Promise<AuditedRecord | null> =>
     recent.get(id) ?? (await executions.get(id));

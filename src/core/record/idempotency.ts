@@ -4,7 +4,7 @@ import { narrowingOf, type Call, type JsonObject } from "../../contract/call.ts"
 import { AppError } from "../../contract/errors.ts";
 import type { ExecutionRecord, Store } from "../../storage/store/store.ts";
 import { canonicalJson } from "../../util/json/json.ts";
-import type { Whole } from "./whole.ts";
+import type { WholeResult } from "./whole.ts";
 
 export interface Idempotency {
   /** The finished execution that this key already stands for; null when it is free. Throws when it is in flight or means something else. */
@@ -18,7 +18,7 @@ export interface Idempotency {
 export function createIdempotency(
   store: Pick<Store, "idempotency" | "executions">,
   now: () => number,
-  whole: Whole,
+  whole: WholeResult,
 ): Idempotency {
   return {
     async replay(call) {

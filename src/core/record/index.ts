@@ -16,7 +16,7 @@ import { packVerdicts, type PackedVerdicts } from "../../util/record/packed-verd
 import { FILES_LOST_REMEDY, FilesLost } from "../../util/files/watched-files.ts";
 import type { Masker } from "../../util/secrets/masker.ts";
 import type { TimeSlices } from "../../util/async/time-slices.ts";
-import { fitsSurely, keepInTurns, type Kept } from "./cut.ts";
+import { surelyFits, cutToSizeInTurns, type CutValue } from "./cut.ts";
 import { withoutPictures } from "./pictures.ts";
 import { createStartText } from "./start-text.ts";
 
@@ -119,10 +119,13 @@ export function createRecorder(p: RecorderPowers): Recorder {
   const late = new Map<string, Promise<unknown>>();
   const inTurns = { mask: p.masker.valueInSlices, turns: p.turns };
   /** At once when the value surely fits, as nearly all do. */
-  const masked = <T extends Json>(value: T, maxBytes: number): Kept<T> | Promise<Kept<T>> =>
-    fitsSurely(value, maxBytes)
+  const masked = <T extends Json>(
+    value: T,
+    maxBytes: number,
+  ): CutValue<T> | Promise<CutValue<T>> =>
+    surelyFits(value, maxBytes)
       ? { value: p.masker.value(value), cut: null }
-      : keepInTurns(value, maxBytes, inTurns).catch(unwritten);
+      : cutToSizeInTurns(value, maxBytes, inTurns).catch(unwritten);
   const argumentsOf = (call: Call, visible = true): ReturnType<typeof masked<JsonObject>> => {
     // The same for a hidden tool as for one that does not exist: the difference would tell which it is.
     const isUnknown = call.tool === null || !visible;
@@ -132,7 +135,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
     action: Action,
     call: Call,
     body: WrittenStart,
-    kept: Promise<Kept<JsonObject>>,
+    kept: Promise<CutValue<JsonObject>>,
   ): Promise<void> => {
     late.set(call.id, kept);
     return kept
@@ -143,13 +146,13 @@ export function createRecorder(p: RecorderPowers): Recorder {
     const given = withoutPictures(recorded === undefined ? output : recorded);
     // What a runner gave is masked already.
     const isMasked = recorded !== undefined;
-    if (!fitsSurely(given, p.limits.result)) return largeResult(given, isMasked).catch(unwritten);
+    if (!surelyFits(given, p.limits.result)) return largeResult(given, isMasked).catch(unwritten);
     const value = isMasked ? given : p.masker.value(given);
     return { value, cut: null, whole: value };
   };
   const largeResult = async (given: Json, isMasked: boolean): Promise<KeptResult> => {
     const whole = isMasked ? given : await p.masker.valueInSlices(given);
-    const kept = await keepInTurns(whole, p.limits.result, { ...inTurns, mask: asItIs });
+    const kept = await cutToSizeInTurns(whole, p.limits.result, { ...inTurns, mask: asItIs });
     return { ...kept, whole };
   };
   const finish = (
@@ -223,14 +226,14 @@ export function createRecorder(p: RecorderPowers): Recorder {
   };
 }
 
-interface KeptResult extends Kept<Json> {
+interface KeptResult extends CutValue<Json> {
   /** All of it, masked. */
   readonly whole: Json;
 }
 
-const NOT_YET: Kept<JsonObject> = { value: {}, cut: null };
+const NOT_YET: CutValue<JsonObject> = { value: {}, cut: null };
 
-const withArguments = (body: WrittenStart, { value, cut }: Kept<JsonObject>): WrittenStart => ({
+const withArguments = (body: WrittenStart, { value, cut }: CutValue<JsonObject>): WrittenStart => ({
   ...body,
   arguments: value,
   argumentsCut: cut ?? undefined,
@@ -253,7 +256,7 @@ function startBody(
   call: Call,
   gates: readonly Verdict[],
   status: StartBody["status"],
-  { value: args, cut }: Kept<JsonObject>,
+  { value: args, cut }: CutValue<JsonObject>,
   p: Pick<RecorderPowers, "instanceId" | "mode" | "budget" | "masker">,
 ): WrittenStart {
   const { caller, tool } = call;
@@ -332,7 +335,7 @@ function endBody(
   call: Call,
   outcome: Outcome,
   budgetDelta: EndBody["budgetDelta"],
-  { value: result, cut }: Kept<Json>,
+  { value: result, cut }: CutValue<Json>,
   p: Pick<RecorderPowers, "now" | "masker">,
 ): WrittenEnd {
   const { error } = outcome;

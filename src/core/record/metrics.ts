@@ -1,4 +1,4 @@
-// The page of `/metrics`. The four required names appear exactly as written; no caller can make series (C21).
+// The page of `/metrics`. The four required names are exact, and no caller can create series.
 import { MODES, type Caller, type Mode, type Outcome, type Verdict } from "../../contract/call.ts";
 import type { Action } from "../../storage/store/store.ts";
 import {

@@ -1,4 +1,4 @@
-// The newest finished executions in memory (R185): asking for what just ended needs no look into the store.
+// The newest finished executions in memory, so that a question about one of them needs no read from the store.
 import type { Action, AuditedRecord, EndBody, StartBody } from "../../storage/store/store.ts";
 import { readEnd, readStart } from "../../util/record/event-bodies.ts";
 import { unpackVerdicts } from "../../util/record/packed-verdicts.ts";

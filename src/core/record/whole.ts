@@ -1,11 +1,11 @@
 // The whole result of an execution, where the record has only its beginning and somebody was expected to come for it.
 import type { ExecutionRecord, Store } from "../../storage/store/store.ts";
 
-export type Whole = <R extends ExecutionRecord>(record: R) => Promise<R>;
+export type WholeResult = <R extends ExecutionRecord>(record: R) => Promise<R>;
 
 /** The same record when its result is whole, or nothing more of it was kept. */
-export const wholeFrom =
-  (results: Pick<Store["results"], "get">, now: () => number): Whole =>
+export const wholeResultFrom =
+  (results: Pick<Store["results"], "get">, now: () => number): WholeResult =>
   async (record) => {
     if (record.resultCut === null) return record;
     const result = await results.get(record.id, now());

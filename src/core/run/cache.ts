@@ -15,7 +15,7 @@ export interface CachePowers {
   readonly onHit: () => void;
 }
 
-interface Kept {
+interface CachedResult {
   readonly result: RunResult;
   readonly at: number;
   readonly bytes: number;
@@ -27,7 +27,7 @@ const MAX_ENTRY_BYTES = 262_144;
 /** Every runner with the same cache in front of it. */
 export function cachedRunners(runners: Runners, p: CachePowers): Runners {
   if (p.seconds === 0) return runners;
-  const kept = new LRUCache<string, Kept>({
+  const kept = new LRUCache<string, CachedResult>({
     maxSize: MAX_BYTES,
     maxEntrySize: MAX_ENTRY_BYTES,
     sizeCalculation: ({ bytes }) => bytes,
@@ -39,7 +39,7 @@ export function cachedRunners(runners: Runners, p: CachePowers): Runners {
   return Object.fromEntries(entries) as Runners;
 }
 
-function cached(runner: Runner, kept: LRUCache<string, Kept>, p: CachePowers): Runner {
+function cached(runner: Runner, kept: LRUCache<string, CachedResult>, p: CachePowers): Runner {
   return (call) => {
     if (call.tool?.cacheable !== true || call.tool.effects !== "read_only") return runner(call);
     const key = keyOf(call, p.rules());

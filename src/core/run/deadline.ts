@@ -1,4 +1,4 @@
-// A run races its deadline and its cancel. The first to end decides; a late finish changes nothing (R137, L07).
+// A run races its deadline and its cancel. The first to end decides; a late finish changes nothing.
 import type { Call, CancelReason, TimeLimit } from "../../contract/call.ts";
 import type { Runner, RunResult } from "./index.ts";
 
@@ -20,10 +20,10 @@ export interface DeadlinePowers {
   readonly late: (call: Call) => void;
 }
 
-/** After the signal a handler has this long to hand over what it has so far (R141). */
+/** After the signal a handler has this long to hand over what it has so far. */
 const PARTIAL_GRACE_MS = 100;
 
-/** However much progress a server upstream reports. */
+/** However much progress an upstream server reports. */
 const LONGEST_MS = 300_000;
 
 export function runWithDeadline(

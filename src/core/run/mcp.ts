@@ -1,4 +1,4 @@
-// Runs a tool of a server upstream: the answer is taken for what it is, somebody else's words.
+// Runs a tool of an upstream server. Its answer is untrusted text.
 import type { Call, Json, JsonObject } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import type { Tool } from "../../contract/tool.ts";

@@ -29,7 +29,7 @@ export function openThreads<Question, Answer>(
   settings: ThreadsSettings,
 ): Threads<Question, Answer> {
   const { name, entry, atOnce, memoryMb } = settings;
-  const places = openPlaces(settings);
+  const places = openThreadSlots(settings);
   const idle: Worker[] = [];
   const all = new Set<Worker>();
 
@@ -81,13 +81,13 @@ export function openThreads<Question, Answer>(
   };
 }
 
-interface Places {
+interface ThreadSlots {
   /** Resolves with a place, in the order of asking; rejects with the signal. */
   enter(owner: string, signal: AbortSignal): Promise<void>;
   leave(owner: string): void;
 }
 
-function openPlaces({ atOnce, ofOneOwner }: ThreadsSettings): Places {
+function openThreadSlots({ atOnce, ofOneOwner }: ThreadsSettings): ThreadSlots {
   const inside = new Map<string, number>();
   let waiting: { readonly owner: string; readonly begin: () => void }[] = [];
   let busy = 0;

@@ -152,7 +152,7 @@ describe("asking", () => {
       { executionId: call.id, fault: { reason: "approval_not_presented" } },
     ]);
     expect(desk.noted.map((note) => note.action)).toContain("approval.not_presented");
-    await desk.parts.desk.show(person("ada"), again.row.id);
+    await desk.parts.inbox.show(person("ada"), again.row.id);
     desk.clock += 600_001;
     await desk.held();
     expect(desk.noted.map((note) => note.action)).toContain("approval.expired");
@@ -220,7 +220,7 @@ describe("asking", () => {
 describe("using a yes", () => {
   const approved = async (desk: Desk, args?: Parameters<Desk["held"]>[0]) => {
     const { call, row } = await desk.held(args);
-    await desk.parts.desk.approve(person("ada"), row.id, {});
+    await desk.parts.inbox.approve(person("ada"), row.id, {});
     return { call, row };
   };
 
@@ -361,7 +361,7 @@ describe("waiting", () => {
     const { call, row } = await desk.held();
     const waits = Array.from({ length: 3 }, () => desk.parts.approvals.settled(call.id, 60_000));
     await tick();
-    await desk.parts.desk.decline(person("ada"), row.id, {});
+    await desk.parts.inbox.decline(person("ada"), row.id, {});
     await Promise.all(waits);
     await desk.parts.approvals.settled(call.id, 60_000);
   });
@@ -393,7 +393,7 @@ describe("waiting", () => {
     await wait;
     await desk
       .held({ path: "b", content: "b" })
-      .then(({ row: other }) => desk.parts.desk.decline(person("ada"), other.id, {}));
+      .then(({ row: other }) => desk.parts.inbox.decline(person("ada"), other.id, {}));
     await tick();
     expect(desk.reported).toEqual(["notice of an approval was lost"]);
   });
@@ -404,7 +404,7 @@ describe("sweeping", () => {
     const desk = await open();
     const seen = await desk.held({ path: "1", content: "" });
     const unseen = await desk.held({ path: "2", content: "" });
-    await desk.parts.desk.show(person("ada"), seen.row.id);
+    await desk.parts.inbox.show(person("ada"), seen.row.id);
     expect(await desk.parts.sweep()).toBe(0);
     desk.clock += 600_000;
     const rounds = await Promise.all([desk.parts.sweep(), desk.parts.sweep()]);
@@ -445,7 +445,7 @@ describe("sweeping", () => {
       },
     );
     const { row } = await desk.held();
-    await desk.parts.desk.approve(person("ada"), row.id, {});
+    await desk.parts.inbox.approve(person("ada"), row.id, {});
     await expect
       .poll(async () => (await desk.store.approvals.get(row.id))?.state)
       .toBe("cancelled");
@@ -458,7 +458,7 @@ describe("sweeping", () => {
   test("an engine that cannot go on is reported, and the yes stays", async () => {
     const desk = await open({}, { goOn: () => Promise.reject(new Error("draining")) });
     const { row } = await desk.held();
-    await desk.parts.desk.approve(person("ada"), row.id, {});
+    await desk.parts.inbox.approve(person("ada"), row.id, {});
     await expect.poll(() => desk.reported).toEqual(["an approved call could not go on"]);
     expect((await desk.store.approvals.get(row.id))?.state).toBe("approved");
   });
@@ -467,7 +467,7 @@ describe("sweeping", () => {
     let go: () => void = () => undefined;
     const desk = await open({}, { goOn: () => new Promise((resolve) => (go = resolve)) });
     const { row } = await desk.held();
-    await desk.parts.desk.approve(person("ada"), row.id, {});
+    await desk.parts.inbox.approve(person("ada"), row.id, {});
     desk.clock += 10_001;
     await desk.parts.sweep();
     expect(desk.wentOn).toEqual([row.id]);

@@ -1,4 +1,4 @@
-// A person's yes to one call: durable, bound to exactly that call, used once, gone when it expires (C39, T18-T21).
+// A person's approval of one call: durable, bound to exactly that call, used once, and void when it expires.
 import type {
   ApprovalNotice,
   Call,
@@ -36,7 +36,7 @@ export interface ApprovalGate {
   ): { approvals: number; expiresInSeconds: number; holdSeconds: number };
 }
 
-/** What the engine asks when the last stage said hold. */
+/** What the engine uses when the last stage holds a call. */
 export interface Approvals extends ApprovalGate {
   /**
    * Durable when it resolves: the question, and the call that waits for it. The same caller's same call joins the one
@@ -59,8 +59,8 @@ export interface Approvals extends ApprovalGate {
   withdraw(caller: Caller, executionId: string): Promise<boolean>;
 }
 
-/** What people do with approvals: the API, the command line, later the console. */
-export interface ApprovalDesk {
+/** What people do with approvals, through the API, the command line and the console. */
+export interface ApprovalInbox {
   /**
    * Those the caller may decide, and the caller's own, newest first; being listed to somebody who may decide counts as
    * presented. `next` is the id to pass as `after`.
@@ -113,7 +113,7 @@ export interface ApprovalView extends Omit<ApprovalRow, "sealed" | "editedSealed
   readonly editedArgumentsCut?: Cut;
   /** Changes with every edit. */
   readonly version: string;
-  /** Whoever asked agreed themselves, through another channel. */
+  /** The requester approved it, through another channel. */
   readonly selfApproved: boolean;
   /** May this reader decide it? When not: why, and what to do. */
   readonly mayDecide: boolean;

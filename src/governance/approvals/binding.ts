@@ -1,4 +1,4 @@
-// What an approval is bound to: who, which tool as it is pinned, exactly these arguments, under this policy (T18).
+// What an approval is bound to: who, which tool as it is pinned, exactly these arguments, under this policy.
 import { createHash } from "node:crypto";
 import { narrowingOf, type Caller, type JsonObject } from "../../contract/call.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";

@@ -1,10 +1,10 @@
 // Who may decide: a person (console, or a key made for it) who stands in relation `approve` to the tool and did not ask;
-// or who asked, is alone, and answers through another channel (C52, see self.ts).
+// or who asked, is alone, and answers through another channel (see self.ts).
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { ApprovalPowers } from "./powers.ts";
-import { createSelf, ownRefusal } from "./self.ts";
+import { createSelfApproval, ownRefusal } from "./self.ts";
 
 /** Why somebody may not decide; with FORBIDDEN / permission_missing they have nothing to do with it at all. */
 export type Refusal = AppError;
@@ -30,7 +30,7 @@ type Powers = Pick<ApprovalPowers, "relations" | "governance" | "registry" | "is
   Pick<ApprovalPowers, "authenticates">;
 
 export function createDeciders(p: Powers): Deciders {
-  const self = createSelf(p);
+  const self = createSelfApproval(p);
   // A console holds no more than the key that made its link: an agent's key makes no person by asking for one.
   const isPerson = ({ via, scopes, role }: Caller): boolean =>
     via !== "anonymous" &&

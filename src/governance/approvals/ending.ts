@@ -1,4 +1,4 @@
-// How an approval ends without being used: once, audited, told to whoever waits, and its execution ends with it.
+// Ends an approval that is not used: once and audited; waiting callers are woken and its execution ends.
 import type { Fault } from "../../contract/errors.ts";
 import type { ApprovalHead } from "../../storage/store/store.ts";
 import { type ApprovalPowers, system, type Who } from "./powers.ts";
@@ -9,13 +9,13 @@ type Ended = Omit<ApprovalHead, "bytes">;
 export type End = "cancelled" | "expired" | "not_presented";
 
 export interface Ending {
-  /** False when somebody else was faster. */
+  /** False when it had ended already. */
   end(row: Ended, to: End, options?: { by?: Who; fault?: Fault }): Promise<boolean>;
-  /** The execution has ended by itself: its yes must not be used later. */
+  /** The execution has ended: its approval must not be used later. */
   drop(row: Ended): Promise<void>;
-  /** A request found it overdue and ended it: the audit, the news, the end of the execution. */
+  /** The store ended it as overdue: writes the audit, notifies, and ends the execution. */
   ranOut(row: Ended): Promise<void>;
-  /** The state is in the store already: the news, and the end of the execution. */
+  /** The state is in the store already: notifies, and ends the execution. */
   ended(row: Ended, fault: Fault): Promise<void>;
 }
 
@@ -26,10 +26,10 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
     } finally {
       // Also when the record cannot be written now: a sweep ends the execution later.
       waiting.wake(row.executionId);
-      p.tell("decided", row);
+      p.notify("decided", row);
     }
   };
-  /** Null when somebody else was faster. */
+  /** Null when it had ended already. */
   const close = async (row: Ended, to: End, by: Who): Promise<Ended | null> => {
     const from = row.state === "approved" ? "approved" : "pending";
     const at = p.now();
@@ -39,7 +39,7 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
   };
   return {
     ended,
-    async end(row, to, { by = system(row), fault = faultOf(to, row) } = {}) {
+    async end(row, to, { by = system(row), fault = endedFault(to, row) } = {}) {
       const closed = await close(row, to, by);
       if (closed) await ended(closed, fault);
       return closed !== null;
@@ -47,7 +47,7 @@ export function createEnding(p: ApprovalPowers, waiting: Waiting): Ending {
     async ranOut(row) {
       const to = row.state === "not_presented" ? "not_presented" : "expired";
       await p.note(`approval.${to}`, system(row), audited(row, "pending"));
-      await ended(row, faultOf(to, row));
+      await ended(row, endedFault(to, row));
     },
     async drop(row) {
       await close(row, "cancelled", system(row));
@@ -63,7 +63,7 @@ const audited = ({ id, executionId, toolName, requester }: Ended, from: string) 
   from,
 });
 
-/** Whoever asked wants nothing any more. */
+/** Nobody waits for the call any more. */
 export const overFault = (why: string): Fault => ({
   code: "CANCELLED",
   reason: "user",
@@ -71,8 +71,8 @@ export const overFault = (why: string): Fault => ({
   remedy: "call again: a new approval is asked for",
 });
 
-/** What the agent is told when nobody said yes (R086). */
-export function faultOf(state: End | "declined", row: Ended): Fault {
+/** The fault of a call that was not approved. */
+export function endedFault(state: End | "declined", row: Ended): Fault {
   const seconds = Math.round((row.expiresAt - row.createdAt) / 1000);
   switch (state) {
     case "declined": {

@@ -39,7 +39,7 @@ describe("who may decide", () => {
     const desk = await open();
     desk.approvers.add("bot");
     const { row } = await desk.held();
-    const { approve, decline } = desk.parts.desk;
+    const { approve, decline } = desk.parts.inbox;
     for (const caller of [agent, person("bot"), { ...agent, scopes: ["*"] }]) {
       expect(await words(approve(caller, row.id, {}))).toBe("FORBIDDEN / own_approval");
       expect(await words(decline(caller, row.id, {}))).toBe("FORBIDDEN / own_approval");
@@ -65,10 +65,10 @@ describe("who may decide", () => {
     const desk = await open();
     const { row } = await desk.held();
     const narrow = { ...ada, scopes: ["admin"] };
-    expect(await words(desk.parts.desk.approve(narrow, row.id, {}))).toBe(
+    expect(await words(desk.parts.inbox.approve(narrow, row.id, {}))).toBe(
       "FORBIDDEN / scope_missing",
     );
-    const approved = await desk.parts.desk.approve({ ...narrow, role: "admin" }, row.id, {});
+    const approved = await desk.parts.inbox.approve({ ...narrow, role: "admin" }, row.id, {});
     expect(approved).toMatchObject({ state: "approved" });
   });
 
@@ -81,9 +81,9 @@ describe("who may decide", () => {
       ...person("bot"),
       signIn: { id: "sgn_1", keyId: null, at: desk.clock },
     };
-    expect(await desk.parts.desk.show(alone, row.id)).toMatchObject({ mayDecide: true });
+    expect(await desk.parts.inbox.show(alone, row.id)).toMatchObject({ mayDecide: true });
     desk.tool = testTool();
-    expect(await desk.parts.desk.show(alone, row.id)).toMatchObject({
+    expect(await desk.parts.inbox.show(alone, row.id)).toMatchObject({
       mayDecide: false,
       mayNot: expect.stringContaining("let somebody else decide") as string,
     });
@@ -93,8 +93,8 @@ describe("who may decide", () => {
     const desk = await open();
     const { row } = await desk.held();
     for (const caller of [person("eve"), { ...agent, userId: "other-bot" }]) {
-      const missing = await fault(desk.parts.desk.show(caller, "apr_missing"));
-      const foreign = await fault(desk.parts.desk.show(caller, row.id));
+      const missing = await fault(desk.parts.inbox.show(caller, "apr_missing"));
+      const foreign = await fault(desk.parts.inbox.show(caller, row.id));
       expect(JSON.stringify(foreign)).toBe(JSON.stringify(missing).replace("apr_missing", row.id));
     }
   });
@@ -104,12 +104,12 @@ describe("who may decide", () => {
       relations: { check: () => Promise.reject(new Error("down")), lookupSubjects: async () => [] },
     });
     const { row } = await desk.held();
-    await expect(desk.parts.desk.approve(ada, row.id, {})).rejects.toThrow("down");
+    await expect(desk.parts.inbox.approve(ada, row.id, {})).rejects.toThrow("down");
     const conditional = await open({
       relations: { check: () => ({ has: "conditional" }), lookupSubjects: async () => [] },
     });
     const other = await conditional.held();
-    expect(await words(conditional.parts.desk.approve(ada, other.row.id, {}))).toBe(
+    expect(await words(conditional.parts.inbox.approve(ada, other.row.id, {}))).toBe(
       "NOT_FOUND / unknown",
     );
   });
@@ -119,7 +119,7 @@ describe("deciding", () => {
   test("one yes lets the call go on, audited step by step", async () => {
     const desk = await open();
     const { row } = await desk.held();
-    const view = await desk.parts.desk.approve(ada, row.id, { comment: "fine" });
+    const view = await desk.parts.inbox.approve(ada, row.id, { comment: "fine" });
     expect(view).toMatchObject({
       state: "approved",
       mayDecide: false,
@@ -134,13 +134,13 @@ describe("deciding", () => {
       "approval.approved ada",
     ]);
     expect(desk.told).toEqual(["requested pending", "decided approved"]);
-    expect(await words(desk.parts.desk.decline(bea, row.id, {}))).toBe("CONFLICT / stale");
+    expect(await words(desk.parts.inbox.decline(bea, row.id, {}))).toBe("CONFLICT / stale");
   });
 
   test("R086: a no ends the call with the comment for the agent", async () => {
     const desk = await open();
     const { call, row } = await desk.held();
-    const view = await desk.parts.desk.decline(ada, row.id, { comment: "not on a Friday" });
+    const view = await desk.parts.inbox.decline(ada, row.id, { comment: "not on a Friday" });
     expect(view.state).toBe("declined");
     expect(desk.refused).toMatchObject([
       {
@@ -154,9 +154,9 @@ describe("deciding", () => {
     ]);
     expect(desk.wentOn).toEqual([]);
     const plain = await desk.held({ path: "b", content: "b" });
-    await desk.parts.desk.decline(ada, plain.row.id, {});
+    await desk.parts.inbox.decline(ada, plain.row.id, {});
     expect(desk.refused[1]?.fault.message).toBe("Approval denied by user");
-    expect(await words(desk.parts.desk.approve(bea, row.id, {}))).toBe("CONFLICT / stale");
+    expect(await words(desk.parts.inbox.approve(bea, row.id, {}))).toBe("CONFLICT / stale");
     expect(await desk.store.approvals.get(row.id)).toMatchObject({ sealed: null });
   });
 
@@ -164,7 +164,7 @@ describe("deciding", () => {
     const desk = await open();
     desk.rules = { ...desk.rules, approvals: 2 };
     const { row } = await desk.held();
-    const { approve, decline } = desk.parts.desk;
+    const { approve, decline } = desk.parts.inbox;
     expect(await approve(ada, row.id, {})).toMatchObject({ state: "pending", needed: 2 });
     const again = await fault(approve(ada, row.id, {}));
     expect(again).toMatchObject({
@@ -185,7 +185,9 @@ describe("deciding", () => {
     desk.rules = { ...desk.rules, approvals: 2 };
     const { row } = await desk.held();
     const votes = await Promise.allSettled(
-      Array.from({ length: 100 }, (_, i) => desk.parts.desk.approve(i % 2 ? ada : bea, row.id, {})),
+      Array.from({ length: 100 }, (_, i) =>
+        desk.parts.inbox.approve(i % 2 ? ada : bea, row.id, {}),
+      ),
     );
     expect(votes.filter((vote) => vote.status === "fulfilled").length).toBe(2);
     expect(desk.wentOn).toEqual([row.id]);
@@ -195,7 +197,7 @@ describe("deciding", () => {
     const desk = await open();
     const { row } = await desk.held();
     desk.clock += 600_000;
-    const late = await fault(desk.parts.desk.approve(ada, row.id, {}));
+    const late = await fault(desk.parts.inbox.approve(ada, row.id, {}));
     expect(late).toMatchObject({
       code: "CONFLICT",
       message: expect.stringContaining("ran out at 2026-11-01T00:10") as string,
@@ -208,7 +210,7 @@ describe("editing before approving", () => {
     const desk = await open();
     const { call, row } = await desk.held({ path: "a.md", content: "rm", password: "hunter2" });
     const edit = { path: "a.md", content: "ls", password: "[masked]" };
-    const view = await desk.parts.desk.approve(ada, row.id, { arguments: edit });
+    const view = await desk.parts.inbox.approve(ada, row.id, { arguments: edit });
     expect(view).toMatchObject({
       state: "approved",
       arguments: { content: "rm" },
@@ -230,7 +232,7 @@ describe("editing before approving", () => {
   test("edited arguments must fit the schema; a mask needs something behind it", async () => {
     const desk = await open();
     const { row } = await desk.held();
-    const { approve } = desk.parts.desk;
+    const { approve } = desk.parts.inbox;
     const wrong = await fault(approve(ada, row.id, { arguments: { path: 1, content: "x" } }));
     expect(wrong).toMatchObject({
       code: "BAD_REQUEST",
@@ -253,7 +255,7 @@ describe("editing before approving", () => {
   test("an edit that changes nothing is none", async () => {
     const desk = await open();
     const { row } = await desk.held();
-    const view = await desk.parts.desk.approve(ada, row.id, {
+    const view = await desk.parts.inbox.approve(ada, row.id, {
       arguments: { content: "hi", path: "a.md" },
     });
     expect(view).toMatchObject({ state: "approved", editedArguments: null });
@@ -263,7 +265,7 @@ describe("editing before approving", () => {
     const desk = await open();
     desk.rules = { ...desk.rules, approvals: 2 };
     const { row } = await desk.held();
-    const { approve, decline, show } = desk.parts.desk;
+    const { approve, decline, show } = desk.parts.inbox;
     const { version } = await show(cleo, row.id);
     await approve(ada, row.id, { version });
     const edited = await approve(bea, row.id, { version, arguments: { path: "b", content: "x" } });
@@ -291,11 +293,11 @@ describe("editing before approving", () => {
     desk.store.approvals.vote = async (...args) => {
       if (first) {
         first = false;
-        await desk.parts.desk.approve(bea, row.id, { arguments: { path: "b", content: "x" } });
+        await desk.parts.inbox.approve(bea, row.id, { arguments: { path: "b", content: "x" } });
       }
       return vote(...args);
     };
-    const late = await fault(desk.parts.desk.approve(ada, row.id, {}));
+    const late = await fault(desk.parts.inbox.approve(ada, row.id, {}));
     expect(late.message).toContain("changed the arguments");
   });
 
@@ -355,7 +357,7 @@ describe("seeing", () => {
       { path: "2", content: "" },
       { caller: testCaller({ userId: "bot2" }) },
     );
-    const { list, show } = desk.parts.desk;
+    const { list, show } = desk.parts.inbox;
     const own = await list(agent, { limit: 10 });
     expect(own.items.map((item) => [item.id, item.mayDecide, item.mayNot])).toEqual([
       [mine.row.id, false, "whoever asks cannot agree to it; let somebody else decide"],
@@ -372,7 +374,7 @@ describe("seeing", () => {
     expect((await list(person("eve"), { limit: 10 })).items).toEqual([]);
     expect((await list(ada, { limit: 10, state: "approved" })).items).toEqual([]);
     expect(await show(agent, mine.row.id)).toMatchObject({ mayDecide: false });
-    await desk.parts.desk.decline(ada, mine.row.id, {});
+    await desk.parts.inbox.decline(ada, mine.row.id, {});
     expect(await show(bea, mine.row.id)).toMatchObject({
       mayDecide: false,
       mayNot: "it is declined already",
@@ -389,7 +391,7 @@ describe("seeing", () => {
         i % 2 ? {} : { caller: testCaller({ userId: "bot2" }) },
       );
     }
-    const { list } = desk.parts.desk;
+    const { list } = desk.parts.inbox;
     const seen: string[] = [];
     let after: string | undefined;
     do {

@@ -1,96 +1,69 @@
-// What people do with approvals: see them, agree (perhaps to other arguments), or say no.
-import { narrowingOf, type Caller, type JsonObject, type Mandate } from "../../contract/call.ts";
+// What people do with approvals: read them, approve (perhaps with other arguments) or decline.
+import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import type { ApprovalHead, ApprovalRow, ApprovalVote } from "../../storage/store/store.ts";
-import { canonicalJson } from "../../util/json/json.ts";
-import type { ApprovalDesk, ApprovalView } from "./approval.ts";
-import { bindingOf } from "./binding.ts";
+import type { ApprovalRow } from "../../storage/store/store.ts";
+import type { ApprovalInbox } from "./approval.ts";
 import type { Deciders, Refusal } from "./deciders.ts";
-import { type Ending, faultOf, overFault } from "./ending.ts";
-import {
-  listedEdit,
-  type Listed,
-  KEPT_BYTES,
-  PAGE_BYTES,
-  READ_BYTES,
-  readListed,
-} from "./listed.ts";
-import type { FateOf } from "./over.ts";
+import { editOf } from "./edit.ts";
+import { type Ending, endedFault, overFault } from "./ending.ts";
+import { edited, notFound, stale } from "./inbox-faults.ts";
+import { findPage } from "./inbox-list.ts";
+import { type Listed, readListed } from "./listed.ts";
+import type { CheckResumption } from "./resumption.ts";
 import type { ApprovalPowers } from "./powers.ts";
-import { type Seal, sealedIn } from "./seal.ts";
-import { unmask } from "./unmask.ts";
+import type { Seal } from "./seal.ts";
+import { createViews } from "./views.ts";
+import { createCastVote } from "./votes.ts";
 import type { Waiting } from "./waiting.ts";
 
-export interface DeskParts {
+export interface InboxParts {
   readonly seal: Seal;
   readonly deciders: Deciders;
   readonly ending: Ending;
   readonly waiting: Waiting;
-  readonly fateOf: FateOf;
-  /** Lets the call go on; nobody waits for it here. */
+  readonly checkResumption: CheckResumption;
+  /** Resumes the approved call in the background. */
   readonly carryOn: (approvalId: string) => void;
 }
 
-/** Rows read for one page before it is handed out as it is, with a cursor to go on from. */
-const MAX_SCANNED = 1_000;
-const BATCH = 100;
-
-interface Edit {
-  readonly arguments: JsonObject;
-  readonly sealed: string;
-  readonly binding: string;
-}
-
-export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
-  const { seal, deciders, ending, waiting, fateOf, carryOn } = parts;
+export function createInbox(p: ApprovalPowers, parts: InboxParts): ApprovalInbox {
+  const { seal, deciders, ending, waiting, checkResumption, carryOn } = parts;
   const { approvals } = p.store;
+  const { headOf, viewOf } = createViews(seal, p.now);
+  const castVote = createCastVote(p, seal);
 
-  /** The row and whether this caller may decide it; NOT_FOUND for whoever has nothing to do with it. */
-  const seen = async (
+  /** The row and whether this caller may decide it; NOT_FOUND for callers it does not concern. */
+  async function readable(
     caller: Caller,
     id: string,
-  ): Promise<{ row: ApprovalRow; refusal: Refusal | null }> => {
+  ): Promise<{ row: ApprovalRow; refusal: Refusal | null }> {
     const row = await approvals.get(id);
     if (row?.tenantId !== caller.tenantId) throw notFound(id);
     const refusal = await deciders.refusal(caller, row);
-    // Whoever could decide with another credential is told so; to anybody else it does not exist (T6).
+    // Only callers who could decide it with another credential learn that it exists.
     if (refusal?.fault.reason === "permission_missing") throw notFound(id);
     return { row, refusal };
-  };
+  }
 
-  const kept = (comment: string | undefined): string | null =>
-    comment === undefined ? null : p.masker.text(comment);
-
-  const present = async (
-    rows: readonly Pick<ApprovalRow, "id" | "state" | "presentedAt">[],
-  ): Promise<void> => {
-    const unseen = rows.filter((row) => row.state === "pending" && row.presentedAt === null);
-    if (unseen.length > 0)
-      await approvals.presented(
-        unseen.map((row) => row.id),
-        p.now(),
-      );
-  };
-
-  const decidable = async (
+  async function decidable(
     caller: Caller,
     id: string,
-    seenVersion: string | undefined,
-  ): Promise<ApprovalRow> => {
-    const { row, refusal } = await seen(caller, id);
+    readVersion: string | undefined,
+  ): Promise<ApprovalRow> {
+    const { row, refusal } = await readable(caller, id);
     if (refusal) throw refusal;
     if (row.state !== "pending" || row.expiresAt <= p.now()) throw stale(row);
-    // A yes or no is to what its voter read, not to what somebody made of it meanwhile.
-    if (seenVersion !== undefined && seenVersion !== seal.version(row.binding)) throw edited(row);
+    // A vote counts only for the arguments that its voter has read.
+    if (readVersion !== undefined && readVersion !== seal.version(row.binding)) throw edited(row);
     return row;
-  };
+  }
 
-  /** A yes to what has ended would run it for nobody: it ends instead, and whoever agreed is told why. */
-  const requireWanted = async (row: ApprovalRow): Promise<void> => {
-    const fate = await fateOf(row);
+  /** A call that nobody waits for any more must not run: its approval ends here, and the approver learns why. */
+  async function requireWanted(row: ApprovalRow): Promise<void> {
+    const resumption = await checkResumption(row);
     const why =
-      fate.state === "over"
-        ? fate.why
+      resumption.state === "over"
+        ? resumption.why
         : p.registry.get(row.toolName) === null
           ? `there is no tool ${row.toolName} any more`
           : null;
@@ -99,180 +72,44 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
     throw new AppError("CONFLICT", "stale", `approval ${row.id} is over: ${why}`, {
       remedy: "nothing is left to decide; whoever asked may call again",
     });
-  };
+  }
 
-  const editOf = async (row: ApprovalRow, wanted: JsonObject): Promise<Edit | undefined> => {
-    const call = seal.open(row.id, sealedIn(row));
-    const { arguments: args, faults } = unmask(
-      wanted,
-      call.arguments,
-      await p.masker.valueInSlices(call.arguments),
-      p.masker,
-    );
-    if (canonicalJson(args) === canonicalJson(call.arguments)) return undefined;
-    const tool = p.registry.get(row.toolName);
-    if (tool?.pin !== row.toolPin)
-      throw new AppError(
-        "CONFLICT",
-        "stale",
-        `${row.toolName} is no longer the tool that was asked for`,
-        { remedy: "deny it; the caller may ask again" },
-      );
-    const errors = faults.length > 0 ? faults : p.validate(tool, args);
-    if (errors)
-      throw new AppError(
-        "BAD_REQUEST",
-        "invalid_arguments",
-        `Input validation failed: ${errors[0]?.path}: ${errors[0]?.message}`,
-        { errors, remedy: `ostiary tools show ${row.toolName} prints the schema` },
-      );
-    return {
-      arguments: await p.masker.valueInSlices(args),
-      sealed: seal.close(row.id, { ...call, arguments: args }),
-      // What has no mandate is over, and was ended before.
-      binding: bindingOf({ ...row, narrowing: narrowingOf(call.mandate as Mandate) }, args),
-    };
-  };
-
-  const vote = async (
-    caller: Caller,
-    row: ApprovalRow,
-    one: ApprovalVote,
-    edit?: Edit,
-  ): Promise<ApprovalRow> => {
-    const own = caller.userId === row.requester ? { ...one, self: true as const } : one;
-    const after = await approvals.vote(row.id, own, edit, row.binding);
-    if (after === null) {
-      const now = (await approvals.get(row.id)) as ApprovalRow; // rows are never deleted
-      throw now.state === "pending" && now.binding !== row.binding
-        ? edited(now)
-        : stale(now, caller);
-    }
-    const { id: approvalId, executionId, toolName, requester } = row;
-    const { decision, comment } = one;
-    const how = {
-      ...(isSelfApproval(row, one) ? { selfApproved: true } : {}),
-      through: throughOf(caller),
-    };
-    const body = { approvalId, executionId, toolName, requester, decision, comment, ...how };
-    await p.note(
-      "approval.voted",
-      caller,
-      edit
-        ? { ...body, ...listedEdit(edit.arguments, p.keep), version: seal.version(edit.binding) }
-        : body,
-    );
-    if (after.state === "approved" || after.state === "declined") {
-      await p.note(`approval.${after.state}`, caller, {
-        approvalId,
-        executionId,
-        toolName,
-        requester,
-        votes: after.votes.map(({ userId }) => userId),
-        needed: after.needed,
-        ...how,
-      });
-    }
-    return after;
-  };
-
-  const viewOf = (row: ApprovalRow, refusal: Refusal | null): ApprovalView => {
-    const {
-      sealed: _sealed,
-      editedSealed: _edited,
-      arguments: args,
-      editedArguments: edited,
-      ...head
-    } = row;
-    return { ...headOf({ ...head, bytes: 0 }, refusal), arguments: args, editedArguments: edited };
-  };
-  const headOf = (
-    row: ApprovalHead,
-    refusal: Refusal | null,
-  ): Omit<ApprovalView, "arguments" | "editedArguments"> => {
-    const { binding, bytes: _bytes, ...rest } = row;
-    const selfApproved = row.votes.some((one) => isSelfApproval(row, one));
-    const shown = { ...rest, version: seal.version(binding), selfApproved };
-    if (refusal) return { ...shown, mayDecide: false, mayNot: whyNot(refusal) };
-    return row.state === "pending" && row.expiresAt > p.now()
-      ? { ...shown, mayDecide: true }
-      : { ...shown, mayDecide: false, mayNot: `it is ${row.state} already` };
-  };
+  async function markPresented(
+    rows: readonly Pick<ApprovalRow, "id" | "state" | "presentedAt">[],
+  ): Promise<void> {
+    const unseen = rows.filter((row) => row.state === "pending" && row.presentedAt === null);
+    const ids = unseen.map((row) => row.id);
+    if (ids.length > 0) await approvals.presented(ids, p.now());
+  }
 
   return {
-    async list(caller, { state, mine, limit, after }) {
-      const onlyMine = mine === true || !deciders.isPerson(caller);
-      const filter = {
-        tenantId: caller.tenantId,
-        ...(onlyMine ? { requester: caller.userId } : {}),
-        ...(state === undefined ? {} : { state }),
-      };
-      let last: Omit<ApprovalHead, "bytes"> | null =
-        after === undefined ? null : await approvals.get(after);
-      if (after !== undefined && last?.tenantId !== caller.tenantId) throw badCursor();
-      const found: { row: ApprovalHead; refusal: Refusal | null }[] = [];
-      const size = { read: 0, shown: 0 };
-      const isFull = () =>
-        found.length === limit || size.read >= READ_BYTES || size.shown >= PAGE_BYTES;
-      const byTool = new Map<string, Refusal | null>();
-      let more = true;
-      for (let scanned = 0; more && !isFull() && scanned < MAX_SCANNED;) {
-        const page = await approvals.list(filter, {
-          limit: BATCH,
-          ...(last ? { after: { createdAt: last.createdAt, id: last.id } } : {}),
-        });
-        more = page.length === BATCH;
-        for (const row of page) {
-          if (isFull()) {
-            more = true;
-            break;
-          }
-          last = row;
-          scanned++;
-          const own = row.requester === caller.userId;
-          const known = own ? undefined : byTool.get(row.toolName);
-          const refusal = known === undefined ? await deciders.refusal(caller, row) : known;
-          if (!own) byTool.set(row.toolName, refusal);
-          if (!own && refusal !== null) continue;
-          found.push({ row, refusal });
-          size.read += row.bytes;
-          size.shown += Math.min(row.bytes, 2 * KEPT_BYTES);
-        }
-      }
-      const shown = await readListed(
-        found.map(({ row }) => row),
-        approvals,
-        p.keep,
-      );
-      await present(found.filter(({ refusal }) => refusal === null).map(({ row }) => row));
+    async list(caller, filter) {
+      const { found, next } = await findPage(caller, filter, approvals, deciders);
+      const rows = found.map(({ row }) => row);
+      const listed = await readListed(rows, approvals, p.cutToSize);
+      await markPresented(found.filter(({ refusal }) => refusal === null).map(({ row }) => row));
       const items = found.map(({ row, refusal }, at) => ({
         ...headOf(row, refusal),
-        ...(shown[at] as Listed),
+        ...(listed[at] as Listed),
       }));
-      return { items, next: more && last ? last.id : null };
+      return { items, next };
     },
 
     async show(caller, id) {
-      const { row, refusal } = await seen(caller, id);
-      if (refusal === null) await present([row]);
+      const { row, refusal } = await readable(caller, id);
+      if (refusal === null) await markPresented([row]);
       return viewOf(row, refusal);
     },
 
     async approve(caller, id, { comment, arguments: wanted, version }) {
       const row = await decidable(caller, id, version);
       await requireWanted(row);
-      const edit = wanted === undefined ? undefined : await editOf(row, wanted);
-      await present([row]);
-      const one = {
-        userId: caller.userId,
-        decision: "approve",
-        comment: kept(comment),
-        at: p.now(),
-      } as const;
-      const after = await vote(caller, row, one, edit);
+      const edit = wanted === undefined ? undefined : await editOf(row, wanted, seal, p);
+      await markPresented([row]);
+      const after = await castVote(caller, row, "approve", { comment, edit });
       if (after.state === "approved") {
         waiting.wake(after.executionId);
-        p.tell("decided", after);
+        p.notify("decided", after);
         carryOn(after.id);
       }
       return viewOf(after, null);
@@ -280,60 +117,10 @@ export function createDesk(p: ApprovalPowers, parts: DeskParts): ApprovalDesk {
 
     async decline(caller, id, { comment, version }) {
       const row = await decidable(caller, id, version);
-      await present([row]);
-      const one = {
-        userId: caller.userId,
-        decision: "decline",
-        comment: kept(comment),
-        at: p.now(),
-      } as const;
-      const after = await vote(caller, row, one);
-      await ending.ended(after, faultOf("declined", after));
+      await markPresented([row]);
+      const after = await castVote(caller, row, "decline", { comment });
+      await ending.ended(after, endedFault("declined", after));
       return viewOf(after, null);
     },
   };
 }
-
-/** Whoever asked agreed themselves, which only somebody alone may. */
-const isSelfApproval = (row: Pick<ApprovalRow, "requester">, one: ApprovalVote): boolean =>
-  one.decision === "approve" && one.userId === row.requester;
-
-/** By what a person decided: for the record. */
-const throughOf = ({ via, keyId, signIn }: Caller): JsonObject => ({
-  via,
-  ...(keyId === null ? {} : { keyId }),
-  ...(signIn
-    ? { signInId: signIn.id, ...(signIn.keyId === null ? {} : { keyId: signIn.keyId }) }
-    : {}),
-});
-
-const whyNot = ({ message, fault }: Refusal): string =>
-  [message, fault.remedy].filter(Boolean).join("; ");
-
-const notFound = (id: string): AppError =>
-  new AppError("NOT_FOUND", "unknown", `Approval '${id}' not found`, {
-    remedy: "list those you may decide: ostiary approvals list",
-  });
-
-function stale({ id, state, expiresAt, votes }: ApprovalRow, caller?: Caller): AppError {
-  const voted = state === "pending" && votes.some((vote) => vote.userId === caller?.userId);
-  const what = voted
-    ? "has your vote already"
-    : state === "pending"
-      ? `ran out at ${new Date(expiresAt).toISOString()}`
-      : `is ${state} already`;
-  return new AppError("CONFLICT", "stale", `approval ${id} ${what}`, {
-    remedy: voted ? "wait for the others" : "nothing is left to decide",
-  });
-}
-
-const edited = ({ id }: ApprovalRow): AppError =>
-  new AppError("CONFLICT", "stale", `somebody changed the arguments of ${id} meanwhile`, {
-    remedy: "read it again, then decide",
-  });
-
-const badCursor = (): AppError =>
-  new AppError("BAD_REQUEST", "invalid_input", "after: not a cursor of this list", {
-    remedy: "pass `next` of the page before",
-    errors: [{ path: "/after", message: "not a cursor of this list" }],
-  });

@@ -1,13 +1,13 @@
 // Approvals as one thing: what the gate and the engine ask, what people do, and what time does.
-import type { ApprovalDesk, Approvals, StandingRules } from "./approval.ts";
+import type { ApprovalInbox, Approvals, StandingRules } from "./approval.ts";
 import { createDeciders } from "./deciders.ts";
-import { createDesk } from "./inbox.ts";
+import { createInbox } from "./inbox.ts";
 import { createEnding } from "./ending.ts";
 import { createHold } from "./hold.ts";
-import { createFate } from "./over.ts";
+import { createResumptionCheck } from "./resumption.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import { createSeal } from "./seal.ts";
-import { createStanding } from "./standing.ts";
+import { createStandingRules } from "./standing-rules.ts";
 import { createSweep } from "./sweep.ts";
 import { createWaiting } from "./waiting.ts";
 
@@ -15,7 +15,7 @@ export type { ApprovalPowers } from "./powers.ts";
 
 export interface ApprovalParts {
   readonly approvals: Approvals;
-  readonly desk: ApprovalDesk & { readonly rules: StandingRules };
+  readonly inbox: ApprovalInbox & { readonly rules: StandingRules };
   /** Ends what ran out, goes on with what was left behind; to be called at start and every second. */
   sweep(): Promise<number>;
   /** Ends what nobody wants any more: to be called after a crash, and when a key, a run or an agent has ended. */
@@ -27,23 +27,26 @@ export const SWEEP_EVERY_MS = 1_000;
 
 export function createApprovals(p: ApprovalPowers): ApprovalParts {
   const seal = createSeal(p.serverSecret);
-  const fateOf = createFate(p, seal);
+  const checkResumption = createResumptionCheck(p, seal);
   const waiting = createWaiting({ state: p.state, shared: p.store.shared, report: p.report });
   const ending = createEnding(p, waiting);
   const deciders = createDeciders(p);
-  const sweeping = createSweep(p, ending, fateOf);
-  const desk = createDesk(p, {
+  const sweeping = createSweep(p, ending, checkResumption);
+  const inbox = createInbox(p, {
     seal,
     deciders,
     ending,
     waiting,
-    fateOf,
+    checkResumption,
     carryOn: sweeping.carryOn,
   });
-  const rules = createStanding(p, deciders, desk.show);
+  const rules = createStandingRules(p, deciders, inbox.show);
   return {
-    approvals: { ...createHold(p, { seal, waiting, ending, fateOf }), covers: rules.covers },
-    desk: { ...desk, rules: { draft: rules.draft, list: rules.list, revoke: rules.revoke } },
+    approvals: {
+      ...createHold(p, { seal, waiting, ending, checkResumption }),
+      covers: rules.covers,
+    },
+    inbox: { ...inbox, rules: { draft: rules.draft, list: rules.list, revoke: rules.revoke } },
     sweep: sweeping.sweep,
     closeOver: sweeping.closeOver,
     close: waiting.close,

@@ -12,7 +12,7 @@ export const READ_BYTES = 16_777_216;
 /** Arguments read at once; a single one may have more. */
 const CHUNK_BYTES = 1_048_576;
 
-type Keep = ApprovalPowers["keep"];
+type CutToSize = ApprovalPowers["cutToSize"];
 type Arguments = Pick<ApprovalRow, "arguments" | "editedArguments">;
 
 export interface Listed extends Arguments {
@@ -22,20 +22,20 @@ export interface Listed extends Arguments {
 }
 
 /** As a type of its own, so that it is JSON in an event too. */
-type Told = { readonly size: number; readonly sha256: string };
+type CutNote = { readonly size: number; readonly sha256: string };
 
 export function listedArguments(
   args: JsonObject,
-  keep: Keep,
-): { arguments: JsonObject; argumentsCut?: Told } {
+  keep: CutToSize,
+): { arguments: JsonObject; argumentsCut?: CutNote } {
   const { value, cut } = keep(args, KEPT_BYTES);
   return { arguments: value, ...(cut ? { argumentsCut: { ...cut } } : {}) };
 }
 
 export function listedEdit(
   args: JsonObject,
-  keep: Keep,
-): { editedArguments: JsonObject; editedArgumentsCut?: Told } {
+  keep: CutToSize,
+): { editedArguments: JsonObject; editedArgumentsCut?: CutNote } {
   const { value, cut } = keep(args, KEPT_BYTES);
   return { editedArguments: value, ...(cut ? { editedArgumentsCut: { ...cut } } : {}) };
 }
@@ -44,7 +44,7 @@ export function listedEdit(
 export async function readListed(
   heads: readonly ApprovalHead[],
   store: Pick<Store["approvals"], "argumentsOf">,
-  keep: Keep,
+  keep: CutToSize,
 ): Promise<Listed[]> {
   const listed: Listed[] = [];
   for (const chunk of chunksOf(heads)) {

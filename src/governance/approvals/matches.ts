@@ -54,7 +54,7 @@ export function matchFaults(
 ): FieldFault[] {
   const faults: FieldFault[] = [];
   matches.forEach((match, index) => {
-    const fault = faultOf(match, shown, mayGlob);
+    const fault = matchFault(match, shown, mayGlob);
     if (fault !== null) faults.push({ path: `/matches/${index}`, ...fault });
   });
   return faults;
@@ -62,7 +62,7 @@ export function matchFaults(
 
 type Fault = Omit<FieldFault, "path">;
 
-function faultOf(match: RuleMatch, shown: JsonObject, mayGlob: boolean): Fault | null {
+function matchFault(match: RuleMatch, shown: JsonObject, mayGlob: boolean): Fault | null {
   const { pointer, equals, glob } = match;
   if (!POINTER.test(pointer))
     return { message: `expected a JSON pointer such as /path, got ${JSON.stringify(pointer)}` };

@@ -1,4 +1,4 @@
-// What approvals are given; the engine's two functions arrive as such, because the engine asks approvals first.
+// What approvals are given. The engine arrives as two functions, because the engine itself needs approvals.
 import type { Call, Caller, JsonObject, Mandate } from "../../contract/call.ts";
 import type { Fault, FieldFault } from "../../contract/errors.ts";
 import type { Governance } from "../rules/governance.ts";
@@ -15,8 +15,8 @@ export interface Who {
   readonly userId: string;
 }
 
-/** The two moments of an approval that others want to hear of. */
-export type Told = "requested" | "decided";
+/** The two moments of an approval that webhooks and pages are notified of. */
+export type ApprovalEvent = "requested" | "decided";
 
 export interface ApprovalPowers {
   readonly store: Pick<
@@ -28,16 +28,16 @@ export interface ApprovalPowers {
   readonly policyVersion: () => string;
   readonly governance: Pick<Governance, "approvalRules" | "asGoverned">;
   readonly relations: Pick<Relations, "check" | "lookupSubjects">;
-  /** Is this user an administrator of the house, whatever the credential was narrowed to? */
+  /** Is this user an administrator, whatever the credential was narrowed to? */
   readonly isOwner: (who: Who) => Promise<boolean>;
-  /** False: requests without a credential are taken for the owner's, so nothing tells people from agents. */
+  /** False: requests without a credential count as the owner's, so people and agents cannot be told apart. */
   readonly authenticates: boolean;
   readonly registry: Pick<Registry, "get">;
   /** Null when the arguments fit the tool's schema. */
   readonly validate: (tool: Tool, args: JsonObject) => readonly FieldFault[] | null;
   /** The requester with what they had then and have today; null when user or key is gone. */
   readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
-  /** Whose work the waiting call is part of: may it go on here, does another instance see to it, or why is it over? */
+  /** Where the run or agent of the waiting call works: here, on another instance, or why it has ended. */
   readonly ownerOf: (
     who: Who,
     call: Pick<Call, "entry" | "metadata">,
@@ -48,16 +48,16 @@ export interface ApprovalPowers {
   readonly masker: Pick<Masker, "text" | "valueInSlices" | "secretsIn">;
   readonly note: (action: Action, who: Who, body: JsonObject) => Promise<void>;
   readonly state: Pick<State, "publish" | "subscribe">;
-  /** Goes on with the held call. Resolves once it was judged; throws when it could not be tried. */
-  readonly goOn: (approvalId: string) => Promise<void>;
+  /** Resumes the held call. Resolves once it ended; throws when it could not be tried. */
+  readonly resume: (approvalId: string) => Promise<void>;
   /** Ends an execution that waits, with this fault; does nothing when it has ended or never was. */
   readonly refuse: (executionId: string, fault: Fault) => Promise<void>;
-  /** Hands the news to whoever wants it; must not wait. */
-  readonly tell: (what: Told, row: Omit<ApprovalHead, "bytes">) => void;
+  /** Notifies webhooks and pages; must not wait. */
+  readonly notify: (what: ApprovalEvent, row: Omit<ApprovalHead, "bytes">) => void;
   /** Work that nobody waits for failed, or a grant did not fit its call. */
   readonly report: (message: string, fields: Record<string, unknown>) => void;
   /** What lists and the log show of arguments that are masked already: all of them, or their beginning. */
-  readonly keep: (
+  readonly cutToSize: (
     args: JsonObject,
     maxBytes: number,
   ) => { readonly value: JsonObject; readonly cut: Cut | null };

@@ -1,5 +1,5 @@
-// One person alone: may whoever asked agree to it themselves? Only where governance lets them, and only through another
-// channel than the call's, so that no agent can answer its own question (C52).
+// Self-approval: a person without other approvers may approve their own call, if governance allows it, and only through
+// another channel than the call's, so that no agent can approve itself.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
@@ -11,7 +11,7 @@ const FRESH_MS = 15 * 60_000;
 type Powers = Pick<ApprovalPowers, "relations" | "governance" | "registry" | "isOwner" | "now"> &
   Pick<ApprovalPowers, "authenticates">;
 
-export interface Self {
+export interface SelfApproval {
   /** Null: whoever asked may answer. The caller is a person, asked for it, and may approve the tool. */
   refusal(
     caller: Caller,
@@ -19,7 +19,7 @@ export interface Self {
   ): Promise<AppError | null>;
 }
 
-export function createSelf(p: Powers): Self {
+export function createSelfApproval(p: Powers): SelfApproval {
   const isAlone = async ({ userId }: Caller, toolName: string): Promise<boolean> => {
     const resource = { type: "tool", id: toolName };
     const approvers = await p.relations.lookupSubjects({

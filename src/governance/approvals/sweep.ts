@@ -1,45 +1,49 @@
-// What no caller's request would do: end what ran out, go on with what a crash left approved, mend what it left half done.
+// Regular upkeep: ends approvals that ran out, resumes calls that a crash left approved, and ends half-written requests.
 import type { ApprovalHead } from "../../storage/store/store.ts";
-import { faultOf, overFault, type Ending } from "./ending.ts";
-import { UNHELD_AFTER_MS } from "./hold.ts";
-import type { FateOf } from "./over.ts";
+import { endedFault, overFault, type Ending } from "./ending.ts";
+import { UNHELD_AFTER_MS } from "./request.ts";
+import type { CheckResumption } from "./resumption.ts";
 import type { ApprovalPowers } from "./powers.ts";
 
 export interface Sweep {
-  /** One round; answers how many approvals it ended or let go on. */
+  /** One round; returns how many approvals it ended or resumed. */
   sweep(): Promise<number>;
-  /** Ends all whose caller, run, agent or parent has ended; answers how many. */
+  /** Ends all whose caller, run, agent or parent has ended; returns how many. */
   closeOver(): Promise<number>;
-  /** Lets an approved call go on, once at a time; nobody waits. A failure is reported and tried again by a later round. */
+  /** Resumes an approved call in the background, once at a time. A failure is reported; a later round tries again. */
   carryOn(approvalId: string): void;
 }
 
 const BATCH = 100;
-/** A yes is acted on at once; one this old was left behind. */
+/** An approved call is resumed at once; one this old was left by a crash. */
 const STRANDED_AFTER_MS = 10_000;
-/** The caller's own request may not be off the books yet when a quick yes comes. */
+/** When the approval comes quickly, the request that asked may still be active. */
 const TRIES = 5;
 const TRY_AGAIN_MS = 50;
 
-export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): Sweep {
+export function createSweep(
+  p: ApprovalPowers,
+  ending: Ending,
+  checkResumption: CheckResumption,
+): Sweep {
   const { approvals, executions } = p.store;
   const underWay = new Set<string>();
 
-  /** True when nothing is left to go on with. */
+  /** True when nothing is left to resume. */
   const isDone = async (id: string): Promise<boolean> => {
     const row = await approvals.get(id);
     if (row?.state !== "approved") return true;
     const record = await executions.get(row.executionId);
     if (record === null || record.endTime === null) return false;
-    // Judged anew and refused before its turn came: the yes must not be used later.
+    // The gate refused the resumed call: its approval must not be used later.
     await ending.drop(row);
     return true;
   };
 
-  const tryOn = async (id: string): Promise<void> => {
+  const tryResume = async (id: string): Promise<void> => {
     try {
       for (let attempt = 1; attempt <= TRIES; attempt++) {
-        await p.goOn(id);
+        await p.resume(id);
         if (await isDone(id)) return;
         await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS * attempt));
       }
@@ -51,7 +55,7 @@ export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): 
   const carryOn = (id: string): void => {
     if (underWay.has(id)) return;
     underWay.add(id);
-    tryOn(id).catch((cause: unknown) =>
+    tryResume(id).catch((cause: unknown) =>
       p.report("an approved call could not go on", { approvalId: id, err: cause }),
     );
   };
@@ -62,7 +66,7 @@ export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): 
       row.state === "pending" && row.presentedAt === null ? "not_presented" : "expired",
     );
 
-  /** Each by itself: one that cannot be ended must not keep the others. */
+  /** One by one: a failure of one must not stop the others. */
   const each = async (
     rows: readonly ApprovalHead[],
     work: (row: ApprovalHead) => Promise<boolean>,
@@ -81,8 +85,9 @@ export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): 
   const closeIfOver = async ({ id }: ApprovalHead): Promise<boolean> => {
     const row = await approvals.get(id);
     if (row?.state !== "pending" && row?.state !== "approved") return false;
-    const fate = await fateOf(row);
-    return fate.state === "over" && ending.end(row, "cancelled", { fault: overFault(fate.why) });
+    const resumption = await checkResumption(row);
+    if (resumption.state !== "over") return false;
+    return ending.end(row, "cancelled", { fault: overFault(resumption.why) });
   };
 
   return {
@@ -104,7 +109,7 @@ export function createSweep(p: ApprovalPowers, ending: Ending, fateOf: FateOf): 
         ending.end(row, "cancelled"),
       );
       done += await each(await approvals.unended(now - UNHELD_AFTER_MS, BATCH), async (row) => {
-        await p.refuse(row.executionId, faultOf(row.state as "declined", row));
+        await p.refuse(row.executionId, endedFault(row.state as "declined", row));
         return true;
       });
       const stranded = await approvals.stranded(now - STRANDED_AFTER_MS, BATCH);

@@ -1,8 +1,8 @@
-// Callers that wait for a decision: woken here, by a notice of another instance, or at worst by a look each second.
+// Callers that wait for a decision: woken by this instance, by a message of another one, or by polling every second.
 import type { State } from "../../storage/state/state.ts";
 
 export interface Waiting {
-  /** Tells everybody who waits for this execution, on every instance. */
+  /** Wakes all that wait for this execution, on every instance. */
   wake(executionId: string): void;
   /** Resolves when `isOver` says so, the time is over or the signal fires. */
   until(
@@ -15,7 +15,7 @@ export interface Waiting {
 }
 
 const CHANNEL = "approvals";
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 
 export function createWaiting({
   state,
@@ -44,7 +44,7 @@ export function createWaiting({
   return {
     wake(executionId) {
       wakeHere(executionId);
-      // A lost notice costs a second, no more.
+      // A lost message delays the waiter by one second at most.
       Promise.resolve(state.publish(CHANNEL, executionId)).catch((cause: unknown) =>
         report("notice of an approval was lost", { err: cause }),
       );
@@ -54,7 +54,7 @@ export function createWaiting({
       for (;;) {
         const { promise: woken, resolve } = Promise.withResolvers<void>();
         const wake = (): void => resolve();
-        // Registered before the look: whatever changes after it wakes us.
+        // Registered before the check, so that no change after it is missed.
         const leave = add(executionId, wake);
         let timer: NodeJS.Timeout | undefined;
         try {
@@ -62,7 +62,7 @@ export function createWaiting({
           const left = end - performance.now();
           if (left <= 0) return;
           signal?.addEventListener("abort", wake, { once: true });
-          timer = setTimeout(wake, shared ? Math.min(left, LOOK_EVERY_MS) : left);
+          timer = setTimeout(wake, shared ? Math.min(left, POLL_EVERY_MS) : left);
           await woken;
         } finally {
           clearTimeout(timer);

@@ -1,4 +1,4 @@
-// The files an installation starts with: imported once, and again when they change and nobody has published since (C5).
+// The files an installation starts with: imported once, and again when they change and nobody has published since.
 import { AppError } from "../../contract/errors.ts";
 import type { Store } from "../../storage/store/store.ts";
 import { changesOf, hashOfFiles } from "./changes.ts";

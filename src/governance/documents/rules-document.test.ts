@@ -37,15 +37,15 @@ test("C5: a new version is effective as soon as it is applied, everywhere the ol
   const seen: string[] = [];
   const { governance, handler } = open(shippedFiles(), ({ version: named }) => seen.push(named));
   const tool = testTool();
-  expect(governance.modeRule(tool, "NORMAL").verdict).toBe("run");
+  expect(governance.modeRule(tool, "NORMAL").treatment).toBe("run");
   const applied = handler.apply("enforced", version(2, shippedFiles(FORBID)));
-  expect(governance.modeRule(tool, "NORMAL").verdict).toBe("no");
+  expect(governance.modeRule(tool, "NORMAL").treatment).toBe("no");
   await applied;
   expect(governance.version).toBe("2");
   expect(seen).toEqual(["2"]);
   expect(governance.limits.ofTool(tool)).toEqual({ perHour: 3, scope: "caller" });
   const { modeRule, version: named, limits, sensors, transitions, lowWarning } = governance;
-  expect(modeRule(tool, "ALERT").verdict).toBe("no");
+  expect(modeRule(tool, "ALERT").treatment).toBe("no");
   expect([
     named,
     limits.ofMode("ALERT"),

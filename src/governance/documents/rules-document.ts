@@ -1,4 +1,4 @@
-// Governance as a document with versions: checked before it is published, and swapped in one step (C5).
+// Governance as a document with versions: checked before it is published, and swapped in one step.
 import { AppError } from "../../contract/errors.ts";
 import { createGovernance, type GovernanceOptions } from "../rules/create.ts";
 import { readGovernance, type KnownNames } from "../rules/files/files.ts";

@@ -26,7 +26,7 @@ export function budgetOf({ tool, arguments: args }: Pick<Call, "tool" | "argumen
 
 /**
  * What the start counted too much or too little. A call that was never dispatched used nothing; one that was dispatched
- * counts whatever its outcome, by what the tool itself noted or else by the estimate (C38).
+ * counts whatever its outcome, by what the tool itself noted or else by the estimate.
  */
 export function settleOf(
   call: Pick<Call, "tool" | "arguments">,

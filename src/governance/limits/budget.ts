@@ -1,4 +1,4 @@
-// What the budget stage asks: one reservation per call on the plans of its tenant, user and key, exact and durable (C38, C51).
+// What the budget stage asks: one exact, durable reservation per call on the plans of its tenant, user and key.
 import type { Call, Outcome, Plan } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Owned, Owner, OwnerKind } from "./owners.ts";

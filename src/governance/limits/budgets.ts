@@ -1,12 +1,12 @@
-// Budgets of a calendar month (C38): reserved durably before a call runs, exact however many run at once.
+// Budgets of a calendar month: reserved durably before a call runs, and exact under concurrency.
 import { PLANS, type Caller } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Governance } from "../rules/governance.ts";
 import type { Store } from "../../storage/store/store.ts";
 import { budgetOf, settleOf, type Amounts } from "./amounts.ts";
 import { type BudgetLine, type Budgets, type Metric, METRICS, type Reserved } from "./budget.ts";
-import { createCrowd } from "./coalesce.ts";
-import { createLowWatch } from "./low.ts";
+import { createCoalescer } from "./coalesce.ts";
+import { createLowBudgetWatch } from "./low.ts";
 import { counterOf, onCounters, ownersOf, type Owner } from "./owners.ts";
 import { periodEnd, periodOf } from "./period.ts";
 
@@ -42,7 +42,7 @@ const AT_ONCE = 200;
 const UNLIMITED: Reserved = Object.freeze({ ok: true });
 
 export function createBudgets(p: BudgetsPowers): Budgets {
-  const low = createLowWatch(p);
+  const low = createLowBudgetWatch(p);
   const refusals = new Map<string, { readonly until: number; readonly used: number }>();
   type Answer = Awaited<ReturnType<Store["usage"]["reserve"]>>;
 
@@ -53,7 +53,7 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     return isFull ? known : null;
   };
 
-  const crowd = createCrowd<Answer>(async (key, ids) => {
+  const crowd = createCoalescer<Answer>(async (key, ids) => {
     const { counters, ...month } = JSON.parse(key) as Asked;
     const no = (metric: string, used: number): Map<string, Answer> =>
       new Map(ids.map((id) => [id, { ok: false, metric, used }]));

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { createCrowd } from "./coalesce.ts";
+import { createCoalescer } from "./coalesce.ts";
 
 it("the first is served at once, the others together, in groups of one key and at most so large", async () => {
   const groups: string[] = [];
-  const crowd = createCrowd(async (key, ids) => {
+  const crowd = createCoalescer(async (key, ids) => {
     groups.push(`${key}: ${ids.join(" ")}`);
     await Promise.resolve();
     return new Map(ids.map((id) => [id, `${key}${id}`]));
@@ -17,7 +17,7 @@ it("the first is served at once, the others together, in groups of one key and a
 
 it("a group that fails fails for its members only; nobody is left without an answer", async () => {
   let failing = true;
-  const crowd = createCrowd((_key, ids) => {
+  const crowd = createCoalescer((_key, ids) => {
     if (failing) return Promise.reject(new Error("out"));
     return Promise.resolve(new Map(ids.filter((id) => id !== "x").map((id) => [id, id])));
   }, 10);

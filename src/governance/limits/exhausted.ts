@@ -1,7 +1,7 @@
-// What is said of a budget that is used up: whose it is, how much was used, and when it starts anew (C37, C51).
+// The text about an exhausted budget: whose it is, how much was used, and when it starts again.
 import type { BudgetRefusal } from "./budget.ts";
 
-export function exhausted(
+export function exhaustedText(
   { owner, metric, used, limit, resetsAt: at }: BudgetRefusal,
   what: string,
 ) {

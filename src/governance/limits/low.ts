@@ -25,7 +25,7 @@ interface Line {
 }
 type Limited = Line & { readonly limit: number };
 
-export function createLowWatch(p: BudgetsPowers) {
+export function createLowBudgetWatch(p: BudgetsPowers) {
   /** By the narrowest counter that is taken from. */
   const watches = new Map<string, Watch>();
   const told = new Set<string>();

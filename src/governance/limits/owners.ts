@@ -1,4 +1,4 @@
-// Whose limits hold for a caller, and on which counters (C51): a limit and its counter belong to the same owner.
+// Whose limits apply to a caller, and on which counters: a limit and its counter belong to the same owner.
 import type { Caller, Plan } from "../../contract/call.ts";
 import type { Governance } from "../rules/governance.ts";
 import type { Amounts } from "./amounts.ts";

@@ -1,9 +1,9 @@
-// What the rate stage asks: all windows that apply to a call, taken together or not at all (C19).
+// What the rate stage asks: a call is counted in all windows that apply to it, or in none.
 import type { RateWindow } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Throttle } from "../modes/mode.ts";
 
-export interface RateAnswer {
+export interface RateResult {
   readonly ok: boolean;
   /** All windows that apply, tightest first. */
   readonly windows: readonly RateWindow[];
@@ -34,5 +34,5 @@ export type RateKind = (typeof RATE_KINDS)[number];
 
 export interface Rates {
   /** With `subject.suppose` it only looks. A call with a grant was counted when it asked. */
-  take(subject: Subject): RateAnswer | Promise<RateAnswer>;
+  take(subject: Subject): RateResult | Promise<RateResult>;
 }

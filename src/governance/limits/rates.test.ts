@@ -6,7 +6,7 @@ import type { Governance } from "../rules/governance.ts";
 import type { ModeState, Throttle } from "../modes/mode.ts";
 import { createMemoryState } from "../../storage/state/memory.ts";
 import type { State } from "../../storage/state/state.ts";
-import type { RateAnswer } from "./rate.ts";
+import type { RateResult } from "./rate.ts";
 import { createRates } from "./rates.ts";
 
 interface House {
@@ -44,7 +44,7 @@ function house(settings: House = {}) {
           ...asked.limits,
         },
         modeRule: () => ({
-          verdict: asked.verdict ?? "run",
+          treatment: asked.verdict ?? "run",
           rule: { at: "modes.yaml:1", text: "" },
         }),
       }),
@@ -56,9 +56,9 @@ function house(settings: House = {}) {
     now: () => now,
     onLow: (caller, window) => low.push([caller, window]),
   });
-  const take = (change: Partial<Subject> = {}): RateAnswer =>
-    rates.take(testSubject(change)) as RateAnswer; // memory answers at once
-  const kinds = (answer: RateAnswer) => answer.violated.map(({ kind }) => kind);
+  const take = (change: Partial<Subject> = {}): RateResult =>
+    rates.take(testSubject(change)) as RateResult; // memory answers at once
+  const kinds = (answer: RateResult) => answer.violated.map(({ kind }) => kind);
   /** How many of twenty pass. */
   const passing = (change: Partial<Subject> = {}): number =>
     Array.from({ length: 20 }, () => take(change)).filter(({ ok }) => ok).length;

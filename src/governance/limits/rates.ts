@@ -1,17 +1,17 @@
-// Takes a place in every window that applies to a call, in all of them or in none (C19).
+// Counts a call in every rate window that applies to it, in all of them or in none.
 import type { Caller, Mode, RateWindow } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Governance } from "../rules/governance.ts";
-import type { ModeAuthority, Throttle } from "../modes/mode.ts";
+import type { ModeController, Throttle } from "../modes/mode.ts";
 import type { State, Taken } from "../../storage/state/state.ts";
 import type { Tool } from "../../contract/tool.ts";
-import type { RateAnswer, Rates, Violated } from "./rate.ts";
+import type { RateResult, Rates, Violated } from "./rate.ts";
 import { windowsOf, type RateList } from "./windows.ts";
 
 export interface RatesPowers {
   readonly state: Pick<State, "take" | "peek" | "refund">;
   readonly governance: () => Pick<Governance, "version" | "limits" | "modeRule">;
-  readonly mode: Pick<ModeAuthority, "current" | "throttleOf">;
+  readonly mode: Pick<ModeController, "current" | "throttleOf">;
   /** RATE_LIMIT_ENABLED. The mode's windows and throttled callers stay limited without it. */
   readonly enabled: boolean;
   readonly now: () => number;
@@ -30,7 +30,7 @@ interface Known {
 const LOW = 0.2;
 /** Warnings remembered; forgetting one means that it is given twice. */
 const MAX_NOTED = 10_000;
-const UNLIMITED: RateAnswer = Object.freeze({ ok: true, windows: [], violated: [] });
+const UNLIMITED: RateResult = Object.freeze({ ok: true, windows: [], violated: [] });
 
 export function createRates(p: RatesPowers): Rates {
   const known = new WeakMap<Caller, Known>();
@@ -71,12 +71,14 @@ export function createRates(p: RatesPowers): Rates {
       if ((noted.get(window.key) ?? 0) > now) return;
       if (noted.size >= MAX_NOTED) noted.clear();
       noted.set(window.key, now + window.windowMs);
-      p.onLow?.(caller, told(list, i, remaining, resetMs));
+      p.onLow?.(caller, windowView(list, i, remaining, resetMs));
     });
   };
 
-  const answer = (subject: Subject, list: RateList, taken: Taken, looked: boolean): RateAnswer => {
-    const all = taken.windows.map(({ remaining, resetMs }, i) => told(list, i, remaining, resetMs));
+  const answer = (subject: Subject, list: RateList, taken: Taken, looked: boolean): RateResult => {
+    const all = taken.windows.map(({ remaining, resetMs }, i) =>
+      windowView(list, i, remaining, resetMs),
+    );
     const windows = all.length > 1 ? all.toSorted((a, b) => share(a) - share(b)) : all;
     // It was counted when it asked; a window that filled up while a person thought is not held against it.
     if (subject.grant) return { ok: true, windows, violated: [] };
@@ -109,7 +111,7 @@ export function createRates(p: RatesPowers): Rates {
   };
 }
 
-function told(list: RateList, i: number, remaining: number, resetMs: number): RateWindow {
+function windowView(list: RateList, i: number, remaining: number, resetMs: number): RateWindow {
   const { limit, windowMs } = at(list.windows, i);
   return {
     name: at(list.names, i),

@@ -5,7 +5,7 @@ import { AppError } from "../../contract/errors.ts";
 import type { Governance } from "../rules/governance.ts";
 import type { Store } from "../../storage/store/store.ts";
 import type { LowBudget } from "./budgets.ts";
-import { exhausted } from "./exhausted.ts";
+import { exhaustedText } from "./exhausted.ts";
 import { counterOf, ownersOf, type Owner } from "./owners.ts";
 import { periodEnd, periodOf } from "./period.ts";
 
@@ -205,7 +205,7 @@ function counterIn({ counters }: Month, tenantId: string, name: string): Counter
 
 function refusal({ owner, counter: { used }, limit }: Line, resetsAt: number): AppError {
   const told = { ok: false, owner, metric: METRIC, used, limit: limit ?? 0, resetsAt } as const;
-  const { reason, message, remedy } = exhausted(told, "this request");
+  const { reason, message, remedy } = exhaustedText(told, "this request");
   return new AppError("BUDGET_EXHAUSTED", reason, message, { remedy });
 }
 

@@ -1,4 +1,4 @@
-// Which windows apply to a call (C19). Pure; the counting is done by the state port.
+// Which rate windows apply to a call. Pure: the state port does the counting.
 import type { Caller, Mode } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Governance } from "../rules/governance.ts";
@@ -87,11 +87,11 @@ function toolScope(caller: Caller, tool: Tool, scope: "caller" | "tenant" | "glo
   return `${caller.tenantId}/${caller.userId}/${tool.name}`;
 }
 
-/** Health checks are exempt. A window of zero spares what a person approves: only asking makes that possible (C29). */
+/** Health checks are exempt. A window of zero does not apply to calls that need approval, or nobody could approve them. */
 function modeLimit(subject: Subject, tool: Tool, { governance, mode }: RateRules): number | null {
   if (tool.effects === "essential_health_check") return null;
   const limit = governance.limits.ofMode(mode);
   if (limit !== 0) return limit;
-  const asks = subject.grant !== null || governance.modeRule(tool, mode).verdict === "approval";
+  const asks = subject.grant !== null || governance.modeRule(tool, mode).treatment === "approval";
   return asks ? null : 0;
 }

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ModeGround, moderator, rule } from "../../../test/fixtures/mode.ts";
 import type { Mode } from "../../contract/call.ts";
-import type { ModeAuthority } from "./mode.ts";
+import type { ModeController } from "./mode.ts";
 
 let ground: ModeGround;
 beforeEach(() => {
@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 
 const MINUTE = 60_000;
-const to = (authority: ModeAuthority, mode: Mode, forMs?: number) =>
+const to = (authority: ModeController, mode: Mode, forMs?: number) =>
   authority.switch(moderator, {
     mode,
     reason: "because",

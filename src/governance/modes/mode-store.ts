@@ -1,4 +1,4 @@
-// Keeps the mode: durable, then applied, then recorded, then told. Another instance's change is never overwritten unseen.
+// The mode store: a change is durable, then applied, recorded and announced. No instance overwrites a change it has not read.
 import type { JsonObject, Mode } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { Action, Store } from "../../storage/store/store.ts";
@@ -20,31 +20,31 @@ export interface ModeNote {
 
 export interface Change {
   readonly next: StoredMode;
-  /** Null: not worth an entry in the record. */
+  /** Null: the change is not recorded. */
   readonly note: ModeNote | null;
 }
 
-/** Decides on the newest known mode; null leaves it. Asked again when another instance was faster. */
+/** Decides on the newest known mode; null leaves it. Called again when another instance changed it meanwhile. */
 export type Decide = (before: StoredMode) => Change | null | Promise<Change | null>;
 
-export interface KeeperPowers {
+export interface ModeStorePowers {
   readonly facts: Pick<Store["facts"], "get" | "replace">;
   readonly note: (action: Action, who: ModeNote["who"], body: JsonObject) => Promise<void>;
   /** Tells the other instances to read again. */
   readonly changed: () => Promise<void>;
   readonly now: () => number;
-  readonly log: KeeperLog;
+  readonly log: ModeLog;
   /** Where the alarm about an unreadable mode is recorded. */
   readonly tenantId: string;
 }
 
-export interface KeeperLog {
+export interface ModeLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-export interface Keeper {
+export interface ModeStore {
   /** What callers see. */
   readonly state: ModeState;
   readonly stored: StoredMode;
@@ -60,63 +60,42 @@ export interface Keeper {
 
 const MAX_ATTEMPTS = 5;
 
-export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
-  const listeners = new Set<(state: ModeState, before: Mode) => void>();
+export async function openModeStore(p: ModeStorePowers): Promise<ModeStore> {
+  const listeners = createListeners(p.log);
+  const notes = createNoteQueue(p);
   let raw: string | null = null;
   let stored = firstMode(p.now());
   let state: ModeState = viewOf(stored, false);
   let readable = true;
   /** It holds here but not in the store. */
   let unsaved = false;
-  let unrecorded: ModeNote[] = [];
   /** A write that failed and may still have arrived. */
   let doubtful: { readonly text: string; readonly note: ModeNote | null } | null = null;
-  /** Written here, and the other instances do not know yet. */
-  let untold = false;
+  /** Written here, but the other instances have not been told yet. */
+  let unannounced = false;
   let queue: Promise<unknown> = Promise.resolve();
 
-  /** One after the other. Other instances are told outside, by whoever wrote: they may make us read again. */
+  /** One change at a time. Other instances are told after it, because they may make this one read again. */
   const serial = async <T>(work: () => Promise<T>): Promise<T> => {
     const done = queue.then(work, work).then((result) => {
-      const wrote = untold;
-      untold = false;
+      const wrote = unannounced;
+      unannounced = false;
       return { result, wrote };
     });
     queue = done.catch(() => undefined);
     const { result, wrote } = await done;
-    if (wrote) await tell();
+    if (wrote) await tellInstances();
     return result;
   };
   const refresh = (): void => {
-    state = viewOf(stored, unsaved || unrecorded.length > 0);
+    state = viewOf(stored, unsaved || !notes.isEmpty());
   };
-  const tellListeners = (before: Mode): void => {
-    for (const listener of listeners) {
-      try {
-        listener(state, before);
-      } catch (cause) {
-        p.log.error({ err: cause }, "a listener to the mode failed");
-      }
-    }
-  };
-
   const record = async (): Promise<void> => {
-    for (let first = unrecorded[0]; first; first = unrecorded[0]) {
-      try {
-        await p.note(first.action, first.who, first.body);
-      } catch (cause) {
-        p.log.error(
-          { err: cause },
-          "a change of the mode could not be recorded; it is tried again",
-        );
-        break;
-      }
-      unrecorded = unrecorded.slice(1);
-    }
+    await notes.flush();
     refresh();
   };
 
-  const tell = async (): Promise<void> => {
+  const tellInstances = async (): Promise<void> => {
     try {
       await p.changed();
     } catch (cause) {
@@ -133,10 +112,10 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
     if (text === raw && !unsaved) return;
     const mine = doubtful?.text === text ? doubtful : null;
     doubtful = null;
-    if (mine?.note && !unsaved) unrecorded = [...unrecorded, mine.note];
-    untold ||= mine !== null;
+    if (mine?.note && !unsaved) notes.add(mine.note);
+    unannounced ||= mine !== null;
     raw = text;
-    // Gone from a running house: what held goes on, and the next change writes it anew.
+    // Deleted while the server runs: the mode stays, and the next change writes it again.
     if (text === null) return;
     const found = parseStored(text);
     if (unsaved && found && !mine && isStricter(stored.mode, found.mode)) {
@@ -154,13 +133,10 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
       );
       const { mode: to, reason, by, index } = stored;
       const body = { from: before, to, reason, by, until: null, sensors: {}, index };
-      unrecorded = [
-        ...unrecorded,
-        { action: "mode.changed", who: { tenantId: p.tenantId, userId: by }, body },
-      ];
+      notes.add({ action: "mode.changed", who: { tenantId: p.tenantId, userId: by }, body });
     }
     refresh();
-    tellListeners(before);
+    listeners.call(state, before);
   };
 
   const read = async (): Promise<void> => {
@@ -199,13 +175,13 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
     if (!unsaved) {
       raw = text;
       doubtful = null;
-      untold = true;
+      unannounced = true;
     }
-    if (change.note) unrecorded = [...unrecorded, change.note];
+    if (change.note) notes.add(change.note);
     stored = change.next;
     refresh();
     await record();
-    tellListeners(before.mode);
+    listeners.call(state, before.mode);
     return state;
   };
 
@@ -218,7 +194,7 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
       doubtful = null;
       refresh();
       p.log.info({ mode: stored.mode }, "the mode is stored now");
-      untold = true;
+      unannounced = true;
     } else await read();
   };
 
@@ -258,11 +234,61 @@ export async function openKeeper(p: KeeperPowers): Promise<Keeper> {
         } catch (cause) {
           p.log.warn({ err: cause }, "the mode is still not in step with the store");
         }
-        if (unrecorded.length > 0) await record();
+        if (!notes.isEmpty()) await record();
       }),
-    onChange(listener) {
+    onChange: listeners.add,
+  };
+}
+
+interface Listeners {
+  readonly add: ModeStore["onChange"];
+  call(state: ModeState, before: Mode): void;
+}
+
+function createListeners(log: ModeLog): Listeners {
+  const listeners = new Set<(state: ModeState, before: Mode) => void>();
+  return {
+    add(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    call(state, before) {
+      for (const listener of listeners) {
+        try {
+          listener(state, before);
+        } catch (cause) {
+          log.error({ err: cause }, "a listener to the mode failed");
+        }
+      }
+    },
+  };
+}
+
+interface NoteQueue {
+  add(note: ModeNote): void;
+  isEmpty(): boolean;
+  /** Records in order what it can; the rest waits for the next time. */
+  flush(): Promise<void>;
+}
+
+function createNoteQueue({ note, log }: Pick<ModeStorePowers, "note" | "log">): NoteQueue {
+  let waiting: readonly ModeNote[] = [];
+  return {
+    add: (added) => void (waiting = [...waiting, added]),
+    isEmpty: () => waiting.length === 0,
+    async flush() {
+      for (let first = waiting[0]; first; first = waiting[0]) {
+        try {
+          await note(first.action, first.who, first.body);
+        } catch (cause) {
+          log.error(
+            { err: cause },
+            "a change of the mode could not be recorded; it is tried again",
+          );
+          return;
+        }
+        waiting = waiting.slice(1);
+      }
     },
   };
 }

@@ -1,4 +1,4 @@
-// The one authority on the operating mode (R075-R080): what it is, who changed it and why, and when it ends.
+// The operating mode as the rest of the server sees it: what it is, who changed it and why, and when it ends.
 import type { Caller, Mode, Verdict } from "../../contract/call.ts";
 
 export interface ModeState {
@@ -33,7 +33,7 @@ export interface Throttle {
   readonly because: string;
 }
 
-/** What the authority watches beside the machine itself. A held call is `denied` too, with no verdict: it was attempted. */
+/** What the controller watches beside the machine itself. A held call counts as `denied` without a verdict: it was attempted. */
 export type ModeSignal =
   | { readonly kind: "ended"; readonly failed: boolean }
   | {
@@ -47,10 +47,10 @@ export type ModeSignal =
   | { readonly kind: "rolled_back" }
   | { readonly kind: "disk_full" };
 
-export interface ModeAuthority {
+export interface ModeController {
   /** Throws when it cannot be confirmed (a shared store that does not answer): the gate then denies. */
   current(): ModeState;
-  /** Durable, audited as `mode.changed` and told to all listeners before it resolves. */
+  /** Durable, audited as `mode.changed`, and all listeners are called before it resolves. */
   switch(actor: Caller, change: { mode: Mode; reason: string; forMs?: number }): Promise<ModeState>;
   readings(): readonly SensorReading[];
   signal(signal: ModeSignal): void;

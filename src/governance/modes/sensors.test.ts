@@ -4,7 +4,7 @@ import { testCaller } from "../../../test/fixtures/gate.ts";
 import { ModeGround, moderator, rule } from "../../../test/fixtures/mode.ts";
 import type { Caller, Mode, Verdict } from "../../contract/call.ts";
 import type { TransitionRule } from "../rules/governance.ts";
-import type { ModeAuthority } from "./mode.ts";
+import type { ModeController } from "./mode.ts";
 
 const human = true;
 const F07: TransitionRule[] = [
@@ -33,7 +33,7 @@ const counted = (threshold: number, forSeconds: number) =>
   rule({ threshold, clearBelow: threshold, forSeconds });
 
 let ground: ModeGround;
-let authority: ModeAuthority;
+let authority: ModeController;
 beforeEach(async () => {
   ground = new ModeGround();
   ground.transitions = F07;

@@ -39,7 +39,7 @@ export function firstMode(now: number): StoredMode {
   };
 }
 
-/** What nobody can read is taken for the worst (threats §6). */
+/** An unreadable mode counts as the strictest one. */
 export function lockedDown(now: number): StoredMode {
   const reason = "the stored mode could not be read; look into the log, then switch to RECOVERY";
   return { ...firstMode(now), mode: "LOCKDOWN", reason };

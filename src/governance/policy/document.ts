@@ -48,7 +48,7 @@ export function policyDocuments(p: PolicyDocumentPowers): DocumentHandler {
   };
 }
 
-/** Whom the starter policy must allow (L05). */
+/** Whom the starter policy must allow. */
 const KNOWN: PolicyInput = {
   user_id: "probe",
   tool_name: "system/echo",
@@ -80,7 +80,8 @@ async function testFaults(files: PolicyFiles, now: () => number): Promise<Docume
   for (const results of eachTest(policy, { powers: regoPowers(now), ...TEST_BOUNDS })) {
     count += results.length;
     for (const result of results)
-      if (result.status === "failed" || result.status === "errored") faults.push(faultOf(result));
+      if (result.status === "failed" || result.status === "errored")
+        faults.push(testFaultOf(result));
     await setImmediate();
     const [first] = results;
     if (first && performance.now() - began > ALL_TESTS_MS)
@@ -95,7 +96,7 @@ async function testFaults(files: PolicyFiles, now: () => number): Promise<Docume
   return count > 0 ? faults : [untested(compiled.modules)];
 }
 
-function faultOf({
+function testFaultOf({
   package: place,
   name,
   location,

@@ -13,7 +13,7 @@ const ANSWER_ID = `${FOLDER}${ANSWER}.rego`;
 const PUSH_LIMIT_MS = 5_000;
 
 /** What the server said, not yet judged. `allow` and `reasons` are absent when undefined. */
-export interface OpaAnswer {
+export interface OpaResult {
   readonly version?: unknown;
   readonly allow?: unknown;
   readonly reasons?: unknown;
@@ -36,14 +36,14 @@ export class OpaServer {
     };
   }
 
-  async ask(input: PolicyInput, signal: AbortSignal): Promise<OpaAnswer> {
+  async ask(input: PolicyInput, signal: AbortSignal): Promise<OpaResult> {
     const body = JSON.stringify({ input });
     const reply = await this.#send("POST", `/v1/data/${ANSWER}`, { body, signal });
     const { result, decision_id: id } = (await reply.json()) as {
       result?: unknown;
       decision_id?: unknown;
     };
-    const answer = typeof result === "object" && result !== null ? (result as OpaAnswer) : {};
+    const answer = typeof result === "object" && result !== null ? (result as OpaResult) : {};
     return { ...answer, ...(typeof id === "string" ? { decisionId: id } : {}) };
   }
 

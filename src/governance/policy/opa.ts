@@ -1,6 +1,6 @@
 // The policy engine on an OPA server. The enforced set is pushed there; a trial is answered here, beside it.
 import { AppError } from "../../contract/errors.ts";
-import { OpaServer, type OpaAnswer } from "./opa-server.ts";
+import { OpaServer, type OpaResult } from "./opa-server.ts";
 import { sentences, type PolicySet } from "./policy-set.ts";
 import { PolicySlots, type PolicyPowers } from "./slots.ts";
 import type { PolicyDecision, PolicyEngine, PolicyInput } from "./policy.ts";
@@ -82,7 +82,7 @@ export function openOpa(address: string, powers: PolicyPowers): PolicyEngine {
 function judged(
   set: PolicySet,
   input: PolicyInput,
-  answer: OpaAnswer,
+  answer: OpaResult,
   explain: boolean,
 ): PolicyDecision {
   const { version } = set;

@@ -1,6 +1,6 @@
 // What the gate asks: the enforced set decides, the one in trial is heard beside it and changes nothing.
 import type {
-  Judged,
+  PolicyJudgement,
   Policies,
   PolicyDecision,
   PolicyEngine,
@@ -10,7 +10,7 @@ import type {
 
 interface Remembered extends Question {
   readonly revision: number;
-  readonly judged: Judged;
+  readonly judged: PolicyJudgement;
 }
 
 type Answers = WeakMap<object, Remembered>;
@@ -66,7 +66,7 @@ function withTrial(
   engine: PolicyEngine,
   input: PolicyInput,
   decided: PolicyDecision | null,
-): Judged | Promise<Judged> {
+): PolicyJudgement | Promise<PolicyJudgement> {
   if (decided === null) throw new Error("no policy is loaded");
   const version = engine.versionOf("shadow");
   if (version === null) return decided;
@@ -82,7 +82,7 @@ function withTrial(
   }
 }
 
-function compared(decided: PolicyDecision, trial: PolicyDecision | null): Judged {
+function compared(decided: PolicyDecision, trial: PolicyDecision | null): PolicyJudgement {
   if (trial === null || trial.allow === decided.allow) return decided;
   const { version, allow, reasons, rule } = trial;
   const said =
@@ -94,7 +94,7 @@ function compared(decided: PolicyDecision, trial: PolicyDecision | null): Judged
 }
 
 /** Enforced it would deny: that differs from a yes. */
-function failing(decided: PolicyDecision, version: string, cause: unknown): Judged {
+function failing(decided: PolicyDecision, version: string, cause: unknown): PolicyJudgement {
   if (!decided.allow) return decided;
   const reason = cause instanceof Error ? cause.message : String(cause);
   return { ...decided, shadow: { version, verdict: "deny", reason } };

@@ -93,7 +93,7 @@ export async function compileSet(
   return { policy: compiled.policy, data, modules };
 }
 
-/** Faults when it does not compile, or when nothing is defined at the path (C32). */
+/** Faults when it does not compile, or when nothing is defined at the path. */
 export async function openPolicySet(
   files: PolicyFiles,
   options: SetOptions,
@@ -188,7 +188,7 @@ export class PolicySet {
     return { allow: false, version: this.version, ...this.refusal(value, input, explain) };
   }
 
-  /** A wrong kind of answer refuses everything in silence, and a yes to nobody allows everything: both are faults (C32, L05). */
+  /** A result of the wrong type would refuse everything silently, and an allow without a caller everything: both are faults. */
   probe(): readonly DocumentFault[] {
     const { file, line, column } = this.#first;
     const fault = (message: string): DocumentFault[] => [{ file, line, column, message }];

@@ -7,7 +7,7 @@ export const policyConfig = z
   .regex(/^(embedded|opa\+https?:\/\/.+)$/, "expected embedded, or opa+http://host:port")
   .describe("Policy engine: embedded, or opa+http://host:port of an OPA server.");
 
-/** `input` of the policy (R037, C32). Field names are the contract with people's policies. */
+/** `input` of the policy. Field names are the contract with people's policies. */
 export interface PolicyInput {
   readonly user_id: string;
   readonly tool_name: string;
@@ -86,9 +86,12 @@ export interface Policies {
   /** Of the enforced set; part of what an approval is bound to. */
   readonly version: string;
   readonly timeless: boolean;
-  decide(input: PolicyInput, options: { explain: boolean }): Judged | Promise<Judged>;
+  decide(
+    input: PolicyInput,
+    options: { explain: boolean },
+  ): PolicyJudgement | Promise<PolicyJudgement>;
   /** The same, remembered for this caller and tool while nothing that the answer depends on changes. */
-  remembered(about: Question, input: () => PolicyInput): Judged | Promise<Judged>;
+  remembered(about: Question, input: () => PolicyInput): PolicyJudgement | Promise<PolicyJudgement>;
 }
 
 /** Everything an input is made of, but for the time and the arguments. */
@@ -100,7 +103,7 @@ export interface Question {
   readonly session: string | null;
 }
 
-export interface Judged extends PolicyDecision {
+export interface PolicyJudgement extends PolicyDecision {
   readonly shadow?: {
     readonly version: string;
     readonly verdict: "allow" | "deny";

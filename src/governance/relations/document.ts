@@ -7,7 +7,7 @@ import type { Relations } from "./relation.ts";
 
 export const SCHEMA_FILE = "schema.zed";
 
-/** What the product itself asks: a schema without these would deny everything, and nobody would know why (L05). */
+/** The permissions that the server itself checks: a schema without them would deny everything without a reason. */
 const ASKED: Readonly<Record<string, readonly string[]>> = {
   user: [],
   tool: ["tenant", "executor", "view", "execute", "configure", "approve"],

@@ -1,4 +1,4 @@
-// TOOL_WHITELIST and the flag tools_policy as one answer (C6): only a named tool, or the literal `*`, is on the list.
+// TOOL_WHITELIST and the flag tools_policy as one answer: only a named tool, or the literal `*`, is on the list.
 import type { Allowlist } from "./governance.ts";
 
 export interface AllowlistSettings {

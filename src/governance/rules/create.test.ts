@@ -13,7 +13,7 @@ const withTool = (lines: string): Governance =>
     shippedFiles({ "tools: {}": `tools:\n  system/probe:\n${lines}` }),
   );
 const verdicts = (governance: Governance, tool: Tool): string =>
-  MODES.map((mode) => governance.modeRule(tool, mode).verdict).join(" ");
+  MODES.map((mode) => governance.modeRule(tool, mode).treatment).join(" ");
 
 describe("C35: one rule per tool and mode", () => {
   // An independent table, written from the catalogue's default governance; NORMAL ALERT DEGRADED LOCKDOWN RECOVERY.
@@ -113,7 +113,7 @@ describe("C35: one rule per tool and mode", () => {
   test("C29: no entry loosens LOCKDOWN", () => {
     const all = withTool("    modes: { NORMAL: run, LOCKDOWN: run }");
     for (const effects of EFFECTS)
-      expect(all.modeRule(testTool({ effects }), "LOCKDOWN").verdict).toBe(
+      expect(all.modeRule(testTool({ effects }), "LOCKDOWN").treatment).toBe(
         effects === "essential_health_check" ? "run" : effects === "read_only" ? "approval" : "no",
       );
     expect(all.modeRule(testTool(), "LOCKDOWN").rule.at).toBe("built in");

@@ -7,12 +7,12 @@ import { match, programsOf } from "./arguments/programs.ts";
 import { hostsOf } from "./arguments/urls.ts";
 import { asWriterOf, escalator } from "./escalate.ts";
 import type { GovernanceFiles } from "./files/files.ts";
-import type { ApprovalRules, FileRules, Governance, ModeRule, Territory } from "./governance.ts";
+import type { ApprovalRules, FileRules, Governance, ModeRule, PathRules } from "./governance.ts";
 import { rulesOf, type RulesByMode } from "./mode-rules.ts";
-import { survey, type Places, type Survey } from "./path-rules.ts";
-import type { PathRules, ToolRules } from "./files/tools.ts";
+import { resolvePathRules, type PathVariables, type WorkspacePathRules } from "./path-rules.ts";
+import type { PathRuleLists, ToolRules } from "./files/tools.ts";
 
-export interface GovernanceOptions extends Places {
+export interface GovernanceOptions extends PathVariables {
   /** Where this caller works. Default: everybody in `workspace`. */
   workspaceOf?(caller: Caller, sessionId: string | null): string;
   /** The folder of this session that nobody else has, or of this user for calls without one; null when there is none. */
@@ -29,7 +29,7 @@ export function createGovernance(
   const rulesByMode = new WeakMap<Tool, RulesByMode>();
   const argumentsOf = new WeakMap<Tool, ToolArguments>();
   const approvalsOf = new WeakMap<Tool, ApprovalRules>();
-  const generalTerritory = territories(tools.paths, options);
+  const generalPathRules = pathRulesFor(tools.paths, options);
 
   const toolArguments = (tool: Tool): ToolArguments =>
     remember(argumentsOf, tool, () => {
@@ -42,8 +42,10 @@ export function createGovernance(
         maxWriteBytes: own?.maxFileBytes ?? tools.sizes.write,
         usualRule: (mode) => ruleIn(tool, mode),
         writingRule: (mode) => ruleIn(asWriter(tool), mode),
-        territory:
-          own && hasPaths(own) ? territories(withOwn(tools.paths, own), options) : generalTerritory,
+        pathRules:
+          own && hasPaths(own)
+            ? pathRulesFor(withOwn(tools.paths, own), options)
+            : generalPathRules,
       };
     });
   const rules = { of: toolArguments };
@@ -65,10 +67,10 @@ export function createGovernance(
     describe: (mode) => modes.modes[mode].description,
     async filesFor({ tool, caller, sessionId }): Promise<FileRules> {
       const own = tool && toolArguments(tool);
-      const territory = await (own?.territory ?? generalTerritory)({ caller, sessionId });
+      const pathRules = await (own?.pathRules ?? generalPathRules)({ caller, sessionId });
       return {
-        territory,
-        own: ownFolders(territory, options),
+        pathRules,
+        own: ownFolders(pathRules, options),
         maxReadBytes: (own?.maxReadBytes ?? tools.sizes.read).value,
         maxWriteBytes: (own?.maxWriteBytes ?? tools.sizes.write).value,
         maxListEntries,
@@ -128,7 +130,7 @@ function remember<T extends object>(known: WeakMap<Tool, T>, tool: Tool, make: (
 const hasPaths = ({ allowed, forbidden, unattended }: ToolRules): boolean =>
   allowed !== null || forbidden.length > 0 || unattended !== null;
 
-function withOwn(general: PathRules, own: ToolRules): PathRules {
+function withOwn(general: PathRuleLists, own: ToolRules): PathRuleLists {
   return {
     allowed: own.allowed ?? general.allowed,
     forbidden: [...general.forbidden, ...own.forbidden],
@@ -140,14 +142,17 @@ function withOwn(general: PathRules, own: ToolRules): PathRules {
 const MAX_SURVEYS = 1_000;
 
 /** Surveys each workspace once, and again as long as it does not exist. */
-function territories(paths: PathRules, options: GovernanceOptions): ToolArguments["territory"] {
-  const surveys = new Map<string, Promise<Survey>>();
-  return async ({ caller, sessionId }): Promise<Territory> => {
+function pathRulesFor(
+  paths: PathRuleLists,
+  options: GovernanceOptions,
+): ToolArguments["pathRules"] {
+  const surveys = new Map<string, Promise<WorkspacePathRules>>();
+  return async ({ caller, sessionId }): Promise<PathRules> => {
     const workspace = options.workspaceOf?.(caller, sessionId) ?? options.workspace;
     let surveyed = surveys.get(workspace);
     if (!surveyed) {
       if (surveys.size >= MAX_SURVEYS) surveys.clear();
-      surveys.set(workspace, (surveyed = survey(paths, { ...options, workspace })));
+      surveys.set(workspace, (surveyed = resolvePathRules(paths, { ...options, workspace })));
     }
     const known = await surveyed;
     if (!known.lasting) surveys.delete(workspace);
@@ -157,7 +162,7 @@ function territories(paths: PathRules, options: GovernanceOptions): ToolArgument
 
 /** The server makes the folders that it chose itself: below the data directory, or for one session. */
 function ownFolders(
-  { workspace, scratch }: Territory,
+  { workspace, scratch }: PathRules,
   options: GovernanceOptions,
 ): readonly string[] {
   const chosen =

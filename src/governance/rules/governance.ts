@@ -1,4 +1,4 @@
-// What the governance files say, ready to be asked: rule per tool and mode, argument rules, limits, plans (C5, C35).
+// The compiled governance files: rule per tool and mode, argument rules, limits, plans.
 import type { DocumentKind, DocumentVersion } from "../../contract/document.ts";
 import type { Caller, JsonObject, Mode, Plan } from "../../contract/call.ts";
 import type { EgressRules } from "../../reach/egress/egress.ts";
@@ -13,7 +13,7 @@ export interface RuleSource {
 }
 
 export interface ModeRule {
-  readonly verdict: "run" | "approval" | "no";
+  readonly treatment: "run" | "approval" | "no";
   readonly rule: RuleSource;
   /** The tool itself asks for approval, whatever the mode: no argument can waive that. */
   readonly byTool?: true;
@@ -60,8 +60,8 @@ export interface ApprovalRules {
   readonly self?: (typeof SELF_RULES)[number];
 }
 
-/** Where a path leads, and whether it may be touched there. One judge for the gate and for the power that opens files. */
-export interface Territory {
+/** Where a path leads and whether it may be used there. The gate and the power that opens files use the same rules. */
+export interface PathRules {
   /**
    * Says the same about what is refused, whether it exists or not. With `itself` a final link is not followed: the
    * entry is what is wanted, not what it leads to.
@@ -110,7 +110,7 @@ export interface Refused {
 }
 
 export interface FileRules {
-  readonly territory: Territory;
+  readonly pathRules: PathRules;
   /** Workspace and scratch folder, where the server makes them itself with their first use. */
   readonly own: readonly string[];
   readonly maxReadBytes: number;
@@ -167,7 +167,7 @@ export interface Governance {
   readonly transitions: readonly TransitionRule[];
 }
 
-/** What the mode authority watches; a rule for anything else is a fault. */
+/** What the mode controller watches; a rule for anything else is a fault. */
 export const SENSORS = [
   "cpu",
   "memory",

@@ -1,9 +1,9 @@
-// Where a path leads, decided component by component and without touching anything outside the allowed folders (C11).
+// Where a path leads, decided component by component and without touching anything outside the allowed folders.
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isGitName, isRepository } from "../../util/files/git-names.ts";
 import { quote } from "../../util/text/quote.ts";
-import type { Access, Located, Refused, RuleSource, Territory } from "./governance.ts";
+import type { Access, Located, Refused, RuleSource, PathRules } from "./governance.ts";
 import {
   componentsBelow,
   componentsOf,
@@ -13,11 +13,11 @@ import {
   type Fold,
   type Variable,
 } from "./patterns.ts";
-import type { PathRules } from "./files/tools.ts";
+import type { PathRuleLists } from "./files/tools.ts";
 import type { Ruled } from "./files/yaml.ts";
 
 /** What the variables of patterns stand for. */
-export interface Places {
+export interface PathVariables {
   /** The folder that relative paths start from. */
   readonly workspace: string;
   readonly home: string;
@@ -68,15 +68,18 @@ interface Root extends Names {
   readonly region: Region;
 }
 
-/** The part of the survey that is the same for every session. */
-export interface Survey {
+/** The path rules of one workspace, the same for all of its sessions. */
+export interface WorkspacePathRules {
   /** False when the workspace does not exist yet: it may become a link, so look again next time. */
   readonly lasting: boolean;
   /** For one session; null when it has no scratch folder. */
-  within(scratch: string | null): Promise<Territory>;
+  within(scratch: string | null): Promise<PathRules>;
 }
 
-export async function survey(rules: PathRules, places: Places): Promise<Survey> {
+export async function resolvePathRules(
+  rules: PathRuleLists,
+  places: PathVariables,
+): Promise<WorkspacePathRules> {
   const detected = places.caseInsensitive ?? (await foldsCase(places.workspace));
   const fold = foldBy(detected);
   // Forbidding folds wherever the system commonly does, whatever the workspace's own volume is like.
@@ -112,9 +115,9 @@ export async function survey(rules: PathRules, places: Places): Promise<Survey> 
     places,
     allowedRule: rules.allowed[0]?.rule ?? CONTROL,
   };
-  const plain = territoryOf({ ...fixed, scratch: null });
-  const known = new Map<string, Promise<Territory>>();
-  const withScratch = async (scratch: string): Promise<Territory> => {
+  const plain = pathRulesOf({ ...fixed, scratch: null });
+  const known = new Map<string, Promise<PathRules>>();
+  const withScratch = async (scratch: string): Promise<PathRules> => {
     const all = { ...places, scratch };
     const own = await Promise.all(
       rules.allowed.filter(perSession).map((one) => rootsOf(one, all, scratch, fold)),
@@ -122,7 +125,7 @@ export async function survey(rules: PathRules, places: Places): Promise<Survey> 
     const free = await Promise.all(
       rules.unattended.filter(perSession).map((one) => regionsOf(one, all, fold)),
     );
-    return territoryOf({
+    return pathRulesOf({
       ...fixed,
       scratch: await namesOf(scratch),
       roots: [...roots, ...own.flat()],
@@ -152,11 +155,11 @@ interface Surveyed {
   readonly scratch: Names | null;
   readonly data: Names;
   readonly fold: Fold;
-  readonly places: Places;
+  readonly places: PathVariables;
   readonly allowedRule: RuleSource;
 }
 
-function territoryOf(s: Surveyed): Territory {
+function pathRulesOf(s: Surveyed): PathRules {
   const folders = s.roots.map((root) => ({
     root,
     bases: [root.real, root.named].map((base) => componentsOf(base).map(s.fold)),
@@ -374,7 +377,10 @@ async function firstLink(root: string, names: readonly string[]): Promise<string
 }
 
 /** The folders a pattern starts from; none when its variable stands for nothing here. */
-function startsOf(start: Variable | "/", places: Places & { scratch?: string }): readonly string[] {
+function startsOf(
+  start: Variable | "/",
+  places: PathVariables & { scratch?: string },
+): readonly string[] {
   const of: Record<Variable | "/", readonly string[]> = {
     "/": ["/"],
     $HOME: [places.home],
@@ -389,7 +395,7 @@ function startsOf(start: Variable | "/", places: Places & { scratch?: string }):
 
 async function regionsOf(
   { value, rule }: Ruled<string>,
-  places: Places & { scratch?: string },
+  places: PathVariables & { scratch?: string },
   fold: Fold,
 ): Promise<RuledRegion[]> {
   const pattern = parsePattern(value);
@@ -409,7 +415,7 @@ async function regionsOf(
 
 async function rootsOf(
   one: Ruled<string>,
-  places: Places,
+  places: PathVariables,
   scratch: string | null,
   fold: Fold,
 ): Promise<Root[]> {

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { testCaller } from "../../../test/fixtures/gate.ts";
 import { governanceOf } from "../../../test/fixtures/governance.ts";
-import { placesOf } from "./workspaces.ts";
+import { workspacesOf } from "./workspaces.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "ostiary-places-")));
 const SETTINGS = { workspace: join(root, "ws"), dataDir: join(root, "data"), localTenant: "local" };
-const of = (workspacePerSession: boolean) => placesOf({ ...SETTINGS, workspacePerSession });
+const of = (workspacePerSession: boolean) => workspacesOf({ ...SETTINGS, workspacePerSession });
 const ada = testCaller();
 const guest = testCaller({ tenantId: "Other/../Tenant", userId: "bob" });
 
@@ -40,24 +40,24 @@ test("scratch folders differ by tenant, user and session; names in other case do
 
 test("governance goes by them: one session's files are refused to another, its own scratch asks nobody", async () => {
   const governance = governanceOf({ ...SETTINGS, home: join(root, "home"), ...of(true) });
-  const { territory, own } = await governance.filesFor({
+  const { pathRules, own } = await governance.filesFor({
     caller: ada,
     tool: null,
     sessionId: "s1",
   });
   expect(own).toEqual([join(root, "ws/s1"), join(root, "data/scratch/local/ada/s1")]);
-  expect(await territory.locate("../s2/x", "read")).toMatchObject({
+  expect(await pathRules.locate("../s2/x", "read")).toMatchObject({
     ok: false,
     reason: "path_not_allowed",
   });
-  expect(await territory.locate(join(root, "data/scratch/local/ada/s2/x"), "read")).toMatchObject({
+  expect(await pathRules.locate(join(root, "data/scratch/local/ada/s2/x"), "read")).toMatchObject({
     ok: false,
     reason: "path_forbidden",
   });
-  expect(await territory.locate("$SCRATCH/x", "write")).toMatchObject({
+  expect(await pathRules.locate("$SCRATCH/x", "write")).toMatchObject({
     ok: true,
     shown: "$SCRATCH/x",
   });
-  expect(territory.unattended(join(root, "data/scratch/local/ada/s1/x"))).not.toBeNull();
-  expect(territory.unattended(join(root, "ws/s1/x"))).toBeNull();
+  expect(pathRules.unattended(join(root, "data/scratch/local/ada/s1/x"))).not.toBeNull();
+  expect(pathRules.unattended(join(root, "ws/s1/x"))).toBeNull();
 });

@@ -4,7 +4,7 @@ import type { Caller } from "../../contract/call.ts";
 import { safeName } from "../../util/text/safe-name.ts";
 import type { GovernanceOptions } from "./create.ts";
 
-export interface PlacesSettings {
+export interface WorkspaceSettings {
   /** Of the local tenant. */
   readonly workspace: string;
   readonly workspacePerSession: boolean;
@@ -14,12 +14,12 @@ export interface PlacesSettings {
 
 export const SCRATCH_FOLDER = "scratch";
 
-export function placesOf({
+export function workspacesOf({
   workspace,
   workspacePerSession,
   dataDir,
   localTenant,
-}: PlacesSettings): Required<Pick<GovernanceOptions, "workspaceOf" | "scratchOf">> {
+}: WorkspaceSettings): Required<Pick<GovernanceOptions, "workspaceOf" | "scratchOf">> {
   const ofTenant = ({ tenantId }: Caller): string =>
     tenantId === localTenant ? workspace : join(dataDir, "workspaces", safeName(tenantId));
   return {

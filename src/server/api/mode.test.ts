@@ -4,7 +4,7 @@ import { testCaller, testTool } from "../../../test/fixtures/gate.ts";
 import { governanceOf } from "../../../test/fixtures/governance.ts";
 import { ModeGround, moderator } from "../../../test/fixtures/mode.ts";
 import type { Caller } from "../../contract/call.ts";
-import type { ModeAuthority } from "../../governance/modes/mode.ts";
+import type { ModeController } from "../../governance/modes/mode.ts";
 import { parseInput } from "./endpoint.ts";
 import { getMode, switchMode } from "./mode.ts";
 
@@ -19,7 +19,7 @@ const registry = {
 };
 
 let ground: ModeGround;
-let mode: ModeAuthority;
+let mode: ModeController;
 beforeEach(async () => {
   ground = new ModeGround();
   ground.sensors = { ...governance.sensors };

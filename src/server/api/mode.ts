@@ -139,7 +139,7 @@ function rulesIn({ governance, registry }: Doors, mode: Mode) {
   );
   for (const tool of registry.all()) {
     const counts = classes.get(tool.effects);
-    if (counts) counts[governance.modeRule(tool, mode).verdict]++;
+    if (counts) counts[governance.modeRule(tool, mode).treatment]++;
   }
   return {
     mode,

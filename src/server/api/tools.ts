@@ -64,8 +64,8 @@ export const listTools = endpoint({
 });
 
 /** With the risk that governance gives it. */
-const ruleOf = (tool: Tool, mode: Mode, { governance }: Doors): ModeRule["verdict"] =>
-  governance.modeRule(governance.asGoverned(tool, null), mode).verdict;
+const ruleOf = (tool: Tool, mode: Mode, { governance }: Doors): ModeRule["treatment"] =>
+  governance.modeRule(governance.asGoverned(tool, null), mode).treatment;
 
 const rule = z.enum(["run", "approval", "no"]);
 
@@ -135,7 +135,7 @@ const detailView = (tool: Tool, doors: Doors): z.input<typeof detailed> => ({
   functionDefinition: { ...functionDefinition(tool) },
   rulesByMode: Object.fromEntries(MODES.map((mode) => [mode, ruleOf(tool, mode, doors)])) as Record<
     Mode,
-    ModeRule["verdict"]
+    ModeRule["treatment"]
   >,
 });
 

@@ -1,7 +1,7 @@
 // Parsing of JSON-RPC bodies, the same for the raw HTTP reader and node:http.
 import type { ServerResponse } from "node:http";
 import type { Json } from "../../contract/call.ts";
-import { JsonFault, parseStrict } from "../../util/json/json.ts";
+import { type JsonFault, parseStrict } from "../../util/json/json.ts";
 import { LARGE } from "../../util/async/time-slices.ts";
 import type { Doors } from "../doors.ts";
 

@@ -86,7 +86,7 @@ export function enginePower(engine: () => EngineSettings, now: () => number) {
             arguments: args,
             signal: also ? AbortSignal.any([signal, also]) : signal,
             outerLimit: limitWithin(call),
-            rides: true,
+            sharesSlot: true,
             ...(call.onProgress ? { onProgress: call.onProgress } : {}),
             ...(call.client ? { client: call.client } : {}),
             ...(metadata ? { metadata } : {}),

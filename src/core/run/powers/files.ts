@@ -8,7 +8,7 @@ import { guardOf } from "./files/guarded.ts";
 import { keepWith } from "./files/keep.ts";
 import { listWith } from "./files/list.ts";
 import { moveWith } from "./files/move.ts";
-import type { Scene } from "./files/place.ts";
+import type { FileContext } from "./files/place.ts";
 import { readWith } from "./files/read.ts";
 import { removeWith } from "./files/remove.ts";
 import { searchWith, type SearchSettings } from "./files/search.ts";
@@ -32,42 +32,42 @@ export function filesPower({
   const inTurn = turns();
   const searching = { threads, sandbox, narrowFrom };
   return (call: Call, signal: AbortSignal): FilesPower => {
-    let known: Promise<Scene> | null = null;
-    const scene = (): Promise<Scene> => {
+    let known: Promise<FileContext> | null = null;
+    const context = (): Promise<FileContext> => {
       signal.throwIfAborted();
       return (known ??= rulesFor(call).then((rules) => ({
         rules,
-        area: rules.territory,
+        paths: rules.pathRules,
         signal,
         inTurn,
-        requireUnguarded: guardOf(rules.territory),
+        requireUnguarded: guardOf(rules.pathRules),
       })));
     };
     return {
       read: async (path, { maxBytes }) => {
-        const here = await scene();
+        const here = await context();
         return readWith(here, Math.min(maxBytes, here.rules.maxReadBytes))(path);
       },
-      list: async (path, options) => listWith(await scene())(path, options),
-      stat: async (path) => statWith(await scene())(path),
-      write: async (path, bytes, options) => writeWith(await scene())(path, bytes, options),
-      receive: async (path, source, options) => receiveWith(await scene())(path, source, options),
-      move: async (from, to, options) => moveWith(await scene())(from, to, options),
-      copy: async (from, to, options) => copyWith(await scene())(from, to, options),
-      makeFolder: async (path, options) => makeFolderWith(await scene())(path, options),
-      remove: async (path, options) => removeWith(await scene())(path, options),
+      list: async (path, options) => listWith(await context())(path, options),
+      stat: async (path) => statWith(await context())(path),
+      write: async (path, bytes, options) => writeWith(await context())(path, bytes, options),
+      receive: async (path, source, options) => receiveWith(await context())(path, source, options),
+      move: async (from, to, options) => moveWith(await context())(from, to, options),
+      copy: async (from, to, options) => copyWith(await context())(from, to, options),
+      makeFolder: async (path, options) => makeFolderWith(await context())(path, options),
+      remove: async (path, options) => removeWith(await context())(path, options),
       search: async (path, query) =>
-        searchWith(await scene(), {
+        searchWith(await context(), {
           ...searching,
           owner: `${call.caller.tenantId}/${call.caller.userId}`,
         })(path, query),
-      keep: async (name, bytes) => keepWith(await scene(), call.id)(name, bytes),
+      keep: async (name, bytes) => keepWith(await context(), call.id)(name, bytes),
     };
   };
 }
 
 /** Work that is done one after the other. */
-function turns(): Scene["inTurn"] {
+function turns(): FileContext["inTurn"] {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const mine = last.then(work);

@@ -49,7 +49,7 @@ export const hostPower = (p: HostSettings) => {
     }),
     health: async () => ({ ...(await p.health()), mode: p.mode() }),
     metrics: () => machineMetrics({ folder: p.dataDir, gpu, now: p.now }, signal),
-    disk: async (path) => diskOf((await p.rulesFor(call)).territory, path),
+    disk: async (path) => diskOf((await p.rulesFor(call)).pathRules, path),
     processes: processesOf,
     logs: async (query) =>
       query.source === "system"

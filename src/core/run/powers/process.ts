@@ -257,7 +257,7 @@ function envOf({ env = {}, ownEnv = {} }: ProcessJob, s: ProcessSettings): Recor
 async function cwdOf({ cwd, workspace }: ProcessJob, rules: FileRules): Promise<string> {
   if (workspace === "none") return "/job";
   if (cwd === undefined) return INSIDE;
-  const found = await rules.territory.locate(cwd, "read");
+  const found = await rules.pathRules.locate(cwd, "read");
   if (!found.ok)
     throw new AppError(
       found.reason === "path_not_found" ? "EXECUTION_FAILED" : "FORBIDDEN",

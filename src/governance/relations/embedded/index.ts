@@ -5,7 +5,14 @@ import { AlreadyExists, PreconditionFailed, type Store } from "../../../storage/
 import type { CheckRequest, CheckResult, Relations } from "../relation.ts";
 import { isObjectId, relationshipText } from "../text.ts";
 import { invalid } from "./fault.ts";
-import { expandTree, findResources, findSubjects, judge, readPage, type Moment } from "./lookup.ts";
+import {
+  expandTree,
+  findResources,
+  findSubjects,
+  checkPermission,
+  readPage,
+  type Snapshot,
+} from "./lookup.ts";
 import { compileSchema, type Schema } from "./schema.ts";
 import { Tuples } from "./tuples.ts";
 import * as validate from "./validate.ts";
@@ -80,7 +87,7 @@ class EmbeddedRelations implements Relations {
     const subject = validate.knownSubject(schema, request.subject);
     // No relationship can hold such an id; a wildcard would match it all the same.
     if (!isObjectId(request.resource.id) || !isObjectId(subject.id)) return { has: "no" };
-    return judge(this.#moment(), member, request.resource.id, subject, request.context);
+    return checkPermission(this.#moment(), member, request.resource.id, subject, request.context);
   }
 
   checkMany(requests: readonly CheckRequest[]): readonly CheckResult[] {
@@ -197,7 +204,7 @@ class EmbeddedRelations implements Relations {
     await this.#queue.catch(() => undefined);
   }
 
-  #moment(): Moment {
+  #moment(): Snapshot {
     return { schema: this.#schema, tuples: this.#tuples, now: this.#powers.now() };
   }
 

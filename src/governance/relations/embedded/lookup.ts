@@ -9,14 +9,14 @@ import { everyone, expired, setKey, type Tuple, type Tuples } from "./tuples.ts"
 import { subjectOf } from "./validate.ts";
 
 /** What lookups read: one moment of the engine. */
-export interface Moment {
+export interface Snapshot {
   readonly schema: Schema;
   readonly tuples: Tuples;
   readonly now: number;
 }
 
-export function judge(
-  at: Moment,
+export function checkPermission(
+  at: Snapshot,
   member: Member,
   id: string,
   subject: Subject,
@@ -37,7 +37,7 @@ function found(id: string, outcome: Outcome): Found | null {
 const byId = (a: Found, b: Found): number => (a.id < b.id ? -1 : 1);
 
 export function findResources(
-  at: Moment,
+  at: Snapshot,
   member: Member,
   subject: Subject,
   context?: JsonObject,
@@ -47,14 +47,14 @@ export function findResources(
   if (subject.type === member.type) candidates.add(subject.id);
   const results: Found[] = [];
   for (const id of candidates) {
-    const one = found(id, judge(at, member, id, subject, context));
+    const one = found(id, checkPermission(at, member, id, subject, context));
     if (one !== null) results.push(one);
   }
   return results.sort(byId);
 }
 
 export function findSubjects(
-  at: Moment,
+  at: Snapshot,
   member: Member,
   id: string,
   { type, relation }: Omit<Subject, "id">,
@@ -62,7 +62,7 @@ export function findSubjects(
 ): FoundSubject[] {
   const named = collectSubjects(at, member, id, { type, relation });
   const judgeOne = (subjectId: string): Outcome =>
-    judge(at, member, id, { type, id: subjectId, relation }, context);
+    checkPermission(at, member, id, { type, id: subjectId, relation }, context);
   const results: FoundSubject[] = [];
   for (const candidate of named.granted) {
     const one = found(candidate, judgeOne(candidate));
@@ -83,7 +83,7 @@ export function findSubjects(
 
 /** Subjects written down anywhere below a permission: where it grants, and where it takes away. */
 function collectSubjects(
-  at: Moment,
+  at: Snapshot,
   start: Member,
   startId: string,
   wanted: Omit<Subject, "id">,
@@ -133,13 +133,13 @@ function collectSubjects(
   return { granted, denied };
 }
 
-function* live(at: Moment, type: string, id: string, relation: string): Generator<Tuple> {
+function* live(at: Snapshot, type: string, id: string, relation: string): Generator<Tuple> {
   const standing = at.tuples.at(type, id, relation);
   if (standing === undefined) return;
   for (const tuple of everyone(standing)) if (!expired(tuple, at.now)) yield tuple;
 }
 
-export function expandTree(at: Moment, member: Member, id: string, depth = 1): RelationTree {
+export function expandTree(at: Snapshot, member: Member, id: string, depth = 1): RelationTree {
   if (depth > MAX_DEPTH)
     throw invalid(
       `the tree is deeper than ${MAX_DEPTH} steps: look for a cycle among the relationships`,
@@ -187,7 +187,7 @@ export function expandTree(at: Moment, member: Member, id: string, depth = 1): R
 
 /** One page of relationships, in the order of their keys. */
 export function readPage(
-  at: Moment,
+  at: Snapshot,
   filter: RelationshipFilter,
   { limit, after }: { limit: number; after?: string },
 ): { items: Tuple[]; next: string | null } {

@@ -88,7 +88,7 @@ async function judgeAll(
 function finish(j: Judging, text: string, free: boolean, programs: Programs): boolean {
   const list = programs.listOf(j.subject.mode);
   const { effects, provider } = j.subject.tool;
-  // What a server upstream starts is in no box of ours, so no list speaks for it.
+  // What an upstream server starts runs outside our sandbox, so no run list applies to it.
   if (!free || !list || effects !== "system_dangerous" || provider !== "native") return false;
   const message = `every program of ${quote(text)} is on the run list of ${j.subject.mode}`;
   waived(j, { reason: "listed_command", value: text, message, suggestion: "", rule: list.rule });
@@ -153,12 +153,12 @@ async function judgeRedirects(
       ask(j, text, `where ${target.text} leads is not written out`, programs.rules.rule);
       continue;
     }
-    const territory = await j.territory();
-    const found = await territory.locate(placed(j, target.value), access);
+    const pathRules = await j.pathRules();
+    const found = await pathRules.locate(placed(j, target.value), access);
     if (!found.ok) refusePath(j, target.value, found);
     else if (
       access === "write" &&
-      !(j.subject.mode === "NORMAL" && territory.unattended(found.path))
+      !(j.subject.mode === "NORMAL" && pathRules.unattended(found.path))
     )
       ask(j, text, `it writes ${quote(found.shown)}`, programs.rules.rule);
   }
@@ -291,7 +291,7 @@ async function judgeOperands(
     );
   let outside: string | null = null;
   for (const path of args.flatMap(({ value }) => (value === null ? [] : pathsIn(value)))) {
-    const found = await (await j.territory()).locate(placed(j, path), "read");
+    const found = await (await j.pathRules()).locate(placed(j, path), "read");
     if (recursive && takesTooMuch(found)) {
       deny(
         j,

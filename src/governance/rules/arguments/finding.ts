@@ -1,5 +1,5 @@
 // How the argument rules speak: findings of one argument, collected.
-import type { ArgumentFinding, ArgumentSubject, RuleSource, Territory } from "../governance.ts";
+import type { ArgumentFinding, ArgumentSubject, RuleSource, PathRules } from "../governance.ts";
 
 /** What a judge of one argument may use. */
 export interface Judging {
@@ -8,22 +8,22 @@ export interface Judging {
   readonly at: string;
   /** The folder that relative paths of a command start from. */
   readonly from?: string;
-  readonly territory: () => Promise<Territory>;
+  readonly pathRules: () => Promise<PathRules>;
   readonly findings: ArgumentFinding[];
 }
 
-type Said = Pick<ArgumentFinding, "reason" | "value" | "message" | "suggestion"> & {
+type FindingText = Pick<ArgumentFinding, "reason" | "value" | "message" | "suggestion"> & {
   rule: RuleSource;
 };
 
-export const denied = (j: Judging, said: Said): void => {
+export const denied = (j: Judging, said: FindingText): void => {
   j.findings.push({ kind: "deny", path: j.at, ...said });
 };
 
-export const asked = (j: Judging, said: Said): void => {
+export const asked = (j: Judging, said: FindingText): void => {
   j.findings.push({ kind: "ask", path: j.at, ...said });
 };
 
-export const waived = (j: Judging, said: Said): void => {
+export const waived = (j: Judging, said: FindingText): void => {
   j.findings.push({ kind: "waive", path: j.at, ...said });
 };

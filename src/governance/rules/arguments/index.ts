@@ -5,7 +5,7 @@ import type { EgressRules } from "../../../reach/egress/egress.ts";
 import type { Tool, Touch } from "../../../contract/tool.ts";
 import { valueAt } from "../../../util/json/json.ts";
 import { quote } from "../../../util/text/quote.ts";
-import type { ArgumentFinding, ArgumentSubject, ModeRule, Territory } from "../governance.ts";
+import type { ArgumentFinding, ArgumentSubject, ModeRule, PathRules } from "../governance.ts";
 import type { Ruled } from "../files/yaml.ts";
 import { judgeArgv, judgeCommandLine, judgeEnvironment } from "./commands.ts";
 import { asked, denied, waived, type Judging } from "./finding.ts";
@@ -24,7 +24,7 @@ export interface ToolArguments {
   usualRule(mode: Mode): ModeRule;
   /** What the mode says once it puts content where somebody is asked about it: never less than to any other writer. */
   writingRule(mode: Mode): ModeRule;
-  territory(subject: Pick<ArgumentSubject, "caller" | "sessionId">): Promise<Territory>;
+  pathRules(subject: Pick<ArgumentSubject, "caller" | "sessionId">): Promise<PathRules>;
 }
 
 interface ArgumentRules {
@@ -46,8 +46,8 @@ async function judgeTouches(
   tool: ToolArguments,
 ): Promise<readonly ArgumentFinding[]> {
   const findings: ArgumentFinding[] = [];
-  let surveyed: Promise<Territory> | null = null;
-  const territory = (): Promise<Territory> => (surveyed ??= tool.territory(subject));
+  let surveyed: Promise<PathRules> | null = null;
+  const pathRules = (): Promise<PathRules> => (surveyed ??= tool.pathRules(subject));
   let free = true;
   for (const touch of tool.touches) {
     for (const { at, value } of valuesAt(subject.arguments, touch)) {
@@ -55,7 +55,7 @@ async function judgeTouches(
       const judging = {
         subject,
         at,
-        territory,
+        pathRules,
         findings,
         ...(typeof from === "string" ? { from } : {}),
       };
@@ -104,8 +104,8 @@ async function judgePath(
   value: string,
   tool: ToolArguments,
 ): Promise<boolean> {
-  const territory = await j.territory();
-  const found = await territory.locate(value, access, itself ? { itself } : {});
+  const pathRules = await j.pathRules();
+  const found = await pathRules.locate(value, access, itself ? { itself } : {});
   if (!found.ok) {
     const { message, remedy: suggestion, rule } = found;
     const reason = found.reason === "path_not_found" ? "path_not_allowed" : found.reason;
@@ -119,7 +119,7 @@ async function judgePath(
       tooLarge(j, found.shown, stat.size, maxReadBytes);
     return true;
   }
-  const rule = territory.unattended(found.path);
+  const rule = pathRules.unattended(found.path);
   const { mode } = j.subject;
   if (!rule || mode !== "NORMAL") {
     if (makes !== "folder") judgeContent(j, found.shown, tool);
@@ -134,11 +134,11 @@ async function judgePath(
 /** By where content goes, not by the name of the tool that brings it: copies and downloads overwrite like any other. */
 function judgeContent(j: Judging, shown: string, tool: ToolArguments): void {
   const { mode } = j.subject;
-  const { verdict, rule } = tool.writingRule(mode);
+  const { treatment, rule } = tool.writingRule(mode);
   // The mode has said as much already.
-  if (verdict === "run" || tool.usualRule(mode).verdict !== "run") return;
+  if (treatment === "run" || tool.usualRule(mode).treatment !== "run") return;
   const said = { value: shown, suggestion: "write into $SCRATCH, which asks nobody", rule };
-  if (verdict === "no")
+  if (treatment === "no")
     denied(j, {
       ...said,
       reason: "mode_forbids",

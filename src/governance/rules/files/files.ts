@@ -1,4 +1,4 @@
-// The three governance files as one checked whole: all faults at once, each with its place (L02).
+// The three governance files as one checked whole: all faults at once, each with its place.
 import { CATEGORIES, EFFECTS } from "../../../contract/tool.ts";
 import type { DocumentFault } from "../governance.ts";
 import { LOCKDOWN_AT_MOST, stricter } from "../mode-rules.ts";
@@ -74,10 +74,10 @@ function crossFaults(tools: ToolsFile): DocumentFault[] {
     for (const rules of [tools.classes[effects].modes, tools.classes[effects].dangerous]) {
       const rule = rules.LOCKDOWN;
       const most = LOCKDOWN_AT_MOST[effects];
-      if (rule && stricter(rule.verdict, most) !== rule.verdict)
+      if (rule && stricter(rule.treatment, most) !== rule.treatment)
         fault(
           rule.rule.at,
-          `classes.${effects}: in LOCKDOWN it may be ${most} at most, not ${rule.verdict}`,
+          `classes.${effects}: in LOCKDOWN it may be ${most} at most, not ${rule.treatment}`,
         );
     }
   }

@@ -18,7 +18,7 @@ export function packagedFolder(): string {
   return existsSync(beside) ? beside : join(import.meta.dirname, "../../../../governance");
 }
 
-/** `policies/` below it, `*.yaml` and `*.zed` in it. A file that nobody would read is a fault (L02). */
+/** `policies/` below it, `*.yaml` and `*.zed` in it. Any other file is a fault, because it would not be read. */
 export function readGovernanceFolder(folder: string): Record<DocumentKind, Files> {
   const found: Record<DocumentKind, Files> = { policy: {}, governance: {}, relations: {} };
   for (const [name, text] of Object.entries(readFolder(folder))) {

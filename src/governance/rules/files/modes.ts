@@ -1,4 +1,4 @@
-// modes.yaml: the five modes, what is watched, and when the mode may change (F05-F08).
+// modes.yaml: the five modes, what is watched, and when the mode may change.
 import { MODES, type Mode } from "../../../contract/call.ts";
 import { SENSORS, type SensorRule, type TransitionRule } from "../governance.ts";
 import type { Entry } from "./yaml.ts";

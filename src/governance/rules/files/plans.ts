@@ -1,4 +1,4 @@
-// plans.yaml: calls per minute and monthly budgets of each plan (F01, C19, C38).
+// plans.yaml: calls per minute and monthly budgets of each plan.
 import { PLANS, type Plan } from "../../../contract/call.ts";
 import { METRICS, type Metric } from "../../limits/budget.ts";
 import type { Entry } from "./yaml.ts";

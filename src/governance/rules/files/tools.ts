@@ -19,14 +19,14 @@ import { SELF_RULES, type ApprovalRules, type ModeRule, type RuleSource } from "
 import { patternFault } from "../patterns.ts";
 import type { Entry, Ruled } from "./yaml.ts";
 
-const VERDICTS = ["run", "approval", "no"] as const;
+const TREATMENTS = ["run", "approval", "no"] as const;
 const SCOPES = ["caller", "tenant", "global"] as const;
 const DAY_SECONDS = 86_400;
 const MAX_MB = 1_024;
 const BYTES_PER_MB = 1_048_576;
 const MAX_PER_HOUR = 10_000_000;
 
-/** What is said about each mode; one that is not named is a no (C35). */
+/** The rule for each mode; a mode that is not named forbids. */
 export type ModeRules = Readonly<Partial<Record<Mode, ModeRule>>>;
 
 export interface ClassRules {
@@ -36,7 +36,7 @@ export interface ClassRules {
   readonly dangerous: ModeRules;
 }
 
-export interface PathRules {
+export interface PathRuleLists {
   readonly allowed: readonly Ruled<string>[];
   readonly forbidden: readonly Ruled<string>[];
   readonly forbiddenForWriting: readonly Ruled<string>[];
@@ -73,7 +73,7 @@ export interface ToolsFile {
   readonly tools: ReadonlyMap<string, ToolRules>;
   readonly approvals: ApprovalRules;
   readonly categories: ReadonlyMap<string, number | null>;
-  readonly paths: PathRules;
+  readonly paths: PathRuleLists;
   readonly commands: CommandRules;
   readonly hosts: HostRules;
   readonly sizes: SizeRules;
@@ -143,7 +143,7 @@ function modeRules(entries: Partial<Record<Mode, Entry>>): ModeRules {
   return Object.fromEntries(
     Object.entries(entries).map(([mode, entry]) => [
       mode,
-      { verdict: entry.choice(VERDICTS) ?? "no", rule: entry.rule },
+      { treatment: entry.choice(TREATMENTS) ?? "no", rule: entry.rule },
     ]),
   );
 }
@@ -215,7 +215,7 @@ function checkClass(entry: Entry, tool: KnownTool | null): void {
   entry.fault(`${tool.name} is of the class ${tool.effects}; leave the key out`);
 }
 
-/** Later ones beat earlier ones: forbidden beats approval, approval beats allowed (C35). */
+/** Later ones beat earlier ones: forbidden beats approval, approval beats allowed. */
 const MODE_LISTS = {
   allowed_in_modes: "run",
   requires_approval_in_modes: "approval",
@@ -238,7 +238,7 @@ function toolModes(fields: Partial<Record<ModeKeys, Entry>>): ModeRules | null {
     rules ??= {};
     for (const item of list.items()) {
       const mode = item.choice(MODES);
-      if (mode !== undefined) rules[mode] = { verdict: MODE_LISTS[key], rule: item.rule };
+      if (mode !== undefined) rules[mode] = { treatment: MODE_LISTS[key], rule: item.rule };
     }
   }
   return rules;
@@ -297,7 +297,7 @@ function readCategories(entry: Entry, known: Known): Map<string, number | null> 
   return categories;
 }
 
-function readPaths(entry: Entry): PathRules {
+function readPaths(entry: Entry): PathRuleLists {
   const fields = entry.fields(["allowed", "forbidden", "forbidden_for_writing", "unattended"]);
   return {
     allowed: patterns(fields.allowed),

@@ -7,7 +7,7 @@ import { FOLDER_FLAGS, pathOf, READ_FLAGS } from "./descriptor.ts";
 import { changed, conflict, failed, forbidden } from "./fault.ts";
 import { makeFolderWith } from "./folder.ts";
 import { requireOwnLinks } from "./owner.ts";
-import { locate, lookAt, withEntry, withOpened, type Scene } from "./place.ts";
+import { locate, statIfThere, withEntry, withOpened, type FileContext } from "./place.ts";
 import { piecesOf } from "./read.ts";
 import { isRepositoryAt } from "./repository.ts";
 import { requireOutside, walkTree, type TreeEntry } from "./tree.ts";
@@ -20,33 +20,33 @@ interface Wanted {
 }
 
 export const copyWith =
-  (scene: Scene): FilesPower["copy"] =>
+  (context: FileContext): FilesPower["copy"] =>
   async (from, to, { overwrite, recursive }) => {
-    const source = await locate(scene, from, "read");
-    const target = await locate(scene, to, "write");
+    const source = await locate(context, from, "read");
+    const target = await locate(context, to, "write");
     const wanted = { from, to, overwrite };
     const names = { from: source.shown, to: target.shown };
-    const stat = await lookAt(source.path).catch(() => null);
+    const stat = await statIfThere(source.path).catch(() => null);
     if (!stat?.isDirectory())
-      return { ...names, files: 1, bytes: await copyFile(scene, wanted, source, to) };
+      return { ...names, files: 1, bytes: await copyFile(context, wanted, source, to) };
     if (!recursive) throw failed("is_directory", from, "is a directory", "send recursive: true");
-    return { ...names, ...(await copyFolder(scene, wanted, source, target)) };
+    return { ...names, ...(await copyFolder(context, wanted, source, target)) };
   };
 
 /** A copy is a new file: it never gets an execute bit, and a second name of the source is not followed elsewhere. */
 async function copyFile(
-  scene: Scene,
+  context: FileContext,
   { from, overwrite }: Wanted,
   source: Located,
   to: string,
 ): Promise<number> {
-  return withOpened(scene, from, source, READ_FLAGS, async (handle, stat) => {
-    await requireReadable(scene, from, stat, dirname(source.path));
-    const maxBytes = scene.rules.maxWriteBytes;
-    const pieces = piecesOf(handle, from, maxBytes, scene.signal);
+  return withOpened(context, from, source, READ_FLAGS, async (handle, stat) => {
+    await requireReadable(context, from, stat, dirname(source.path));
+    const maxBytes = context.rules.maxWriteBytes;
+    const pieces = piecesOf(handle, from, maxBytes, context.signal);
     const mode = overwrite ? "overwrite" : "create";
     return (
-      await put(scene, to, pieces, {
+      await put(context, to, pieces, {
         mode,
         makeFolders: false,
         maxBytes,
@@ -57,25 +57,25 @@ async function copyFile(
 }
 
 async function requireReadable(
-  scene: Scene,
+  context: FileContext,
   given: string,
   stat: BigIntStats,
   folder: string,
 ): Promise<void> {
   if (stat.nlink <= 1n) return;
   requireOwnLinks(given, stat, await lstat(folder, { bigint: true }));
-  await scene.requireUnguarded(given, stat);
+  await context.requireUnguarded(given, stat);
 }
 
 async function copyFolder(
-  scene: Scene,
+  context: FileContext,
   wanted: Wanted,
   source: Located,
   target: Located,
 ): Promise<{ files: number; bytes: number }> {
   const { from, to, overwrite } = wanted;
   requireOutside(to, source.path, target.path);
-  const there = await lookAt(target.path).catch(() => null);
+  const there = await statIfThere(target.path).catch(() => null);
   if (there && !overwrite) throw exists(to);
   if (there && !there.isDirectory())
     throw conflict(
@@ -85,22 +85,22 @@ async function copyFolder(
       "use another path, or remove the file first",
     );
   const counts = { files: 0, bytes: 0 };
-  await withOpened(scene, from, source, FOLDER_FLAGS, async (handle) => {
+  await withOpened(context, from, source, FOLDER_FLAGS, async (handle) => {
     // The opened folder itself: without the dot it would be a link to it.
     const reach = `${pathOf(handle, source.path)}/.`;
     await requireNoCopyOf(reach, from, "it");
     // Nothing is made unless all of it may be.
-    await walkTree(scene, from, reach, {
-      before: (entry) => judge(scene, wanted, source, target, entry),
+    await walkTree(context, from, reach, {
+      before: (entry) => judge(context, wanted, source, target, entry),
     });
-    await makeFolderWith(scene)(to, { recursive: false });
-    await walkTree(scene, from, reach, {
+    await makeFolderWith(context)(to, { recursive: false });
+    await walkTree(context, from, reach, {
       async before(entry) {
-        await judge(scene, wanted, source, target, entry);
+        await judge(context, wanted, source, target, entry);
         const path = join(target.path, entry.within);
-        if (entry.stat.isDirectory()) await makeFolderWith(scene)(path, { recursive: false });
-        else if (entry.stat.isSymbolicLink()) await copyLink(scene, wanted, entry, path);
-        else counts.bytes += await copyBeneath(scene, wanted, entry, path);
+        if (entry.stat.isDirectory()) await makeFolderWith(context)(path, { recursive: false });
+        else if (entry.stat.isSymbolicLink()) await copyLink(context, wanted, entry, path);
+        else counts.bytes += await copyBeneath(context, wanted, entry, path);
         if (!entry.stat.isDirectory()) counts.files++;
       },
     });
@@ -109,21 +109,21 @@ async function copyFolder(
 }
 
 async function judge(
-  { area }: Scene,
+  { paths }: FileContext,
   { from, to }: Wanted,
   source: Located,
   target: Located,
   { within, stat, reach }: TreeEntry,
 ): Promise<void> {
   const [here, there] = [join(source.path, within), join(target.path, within)];
-  if (!area.allows(here, "read"))
+  if (!paths.allows(here, "read"))
     throw forbidden(
       from,
       `holds ${within}, which may not be read`,
       "copy the other entries one by one",
     );
-  const planted = !stat.isDirectory() && area.foldersOnly(there);
-  if (planted || !area.allows(there, "write"))
+  const planted = !stat.isDirectory() && paths.foldersOnly(there);
+  if (planted || !paths.allows(there, "write"))
     throw forbidden(
       to,
       `${within} may not be put there`,
@@ -149,7 +149,7 @@ async function requireNoCopyOf(folder: string, from: string, within: string): Pr
 }
 
 async function copyBeneath(
-  scene: Scene,
+  context: FileContext,
   { from, overwrite }: Wanted,
   { reach, stat, within }: TreeEntry,
   path: string,
@@ -158,12 +158,12 @@ async function copyBeneath(
   try {
     const opened = await handle.stat({ bigint: true });
     if (!opened.isFile() || opened.dev !== stat.dev || opened.ino !== stat.ino) throw changed(from);
-    await requireReadable(scene, within, opened, dirname(reach));
-    const maxBytes = scene.rules.maxWriteBytes;
-    const pieces = piecesOf(handle, within, maxBytes, scene.signal);
+    await requireReadable(context, within, opened, dirname(reach));
+    const maxBytes = context.rules.maxWriteBytes;
+    const pieces = piecesOf(handle, within, maxBytes, context.signal);
     const mode = overwrite ? "overwrite" : "create";
     return (
-      await put(scene, path, pieces, {
+      await put(context, path, pieces, {
         mode,
         makeFolders: false,
         maxBytes,
@@ -177,23 +177,23 @@ async function copyBeneath(
 
 /** A link is copied as one, as long as it leads from its new place to where one may read. */
 async function copyLink(
-  scene: Scene,
+  context: FileContext,
   { from, to }: Wanted,
   { reach, within }: TreeEntry,
   path: string,
 ): Promise<void> {
   const target = await readlink(reach);
-  if (!scene.area.allows(resolve(dirname(path), target), "read"))
+  if (!context.paths.allows(resolve(dirname(path), target), "read"))
     throw forbidden(
       from,
       `the link ${within} leads outside the workspace`,
       "copy the other entries one by one",
     );
-  const located = await locate(scene, path, "write", { itself: true });
-  await withEntry(scene, to, located, { access: "write" }, async (entry) => {
-    requireFilePlace(scene, to, entry);
+  const located = await locate(context, path, "write", { itself: true });
+  await withEntry(context, to, located, { access: "write" }, async (entry) => {
+    requireFilePlace(context, to, entry);
     if (await entry.look()) throw exists(to);
-    await scene.inTurn(async () => {
+    await context.inTurn(async () => {
       await entry.requireStillAllowed();
       await symlink(target, entry.reach);
     });

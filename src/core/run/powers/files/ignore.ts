@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { ignoreRules } from "./gitignore-rules.ts";
 import { FOLDER_FLAGS, pathOf, READ_FLAGS } from "./descriptor.ts";
-import { withOpened, type Scene } from "./place.ts";
+import { withOpened, type FileContext } from "./place.ts";
 
 const MAX_BYTES = 262_144;
 
@@ -20,8 +20,8 @@ export async function ignoreIn(reach: string, folder: string): Promise<IgnoreLay
 }
 
 /** From the workspace down to, and without, the folder itself. */
-export async function ignoreAbove(scene: Scene, folder: string): Promise<IgnoreLayer[]> {
-  const start = scene.area.workspace;
+export async function ignoreAbove(context: FileContext, folder: string): Promise<IgnoreLayer[]> {
+  const start = context.paths.workspace;
   const below = relative(start, folder);
   if (below === "" || below === ".." || below.startsWith(`..${sep}`)) return [];
   const layers: IgnoreLayer[] = [];
@@ -30,7 +30,7 @@ export async function ignoreAbove(scene: Scene, folder: string): Promise<IgnoreL
     const path = join(start, ...names.slice(0, depth));
     const prefix = names.slice(depth).join("/");
     const located = { ok: true, path, shown: "" } as const;
-    const text = await withOpened(scene, path, located, FOLDER_FLAGS, (handle) =>
+    const text = await withOpened(context, path, located, FOLDER_FLAGS, (handle) =>
       readText(join(pathOf(handle, path), ".gitignore")),
     ).catch(() => null);
     if (text === null) continue;

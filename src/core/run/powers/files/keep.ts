@@ -2,7 +2,7 @@
 import { AppError } from "../../../../contract/errors.ts";
 import type { FilesPower } from "../../../../contract/powers/files.ts";
 import { safeName } from "../../../../util/text/safe-name.ts";
-import type { Scene } from "./place.ts";
+import type { FileContext } from "./place.ts";
 import { put } from "./write.ts";
 
 const MAX_KEPT_BYTES = 104_857_600;
@@ -10,9 +10,9 @@ const PIECE_BYTES = 262_144;
 const MAX_SAME_NAME = 100;
 
 export const keepWith =
-  (scene: Scene, executionId: string): FilesPower["keep"] =>
+  (context: FileContext, executionId: string): FilesPower["keep"] =>
   async (name, bytes) => {
-    if (scene.area.scratch === null)
+    if (context.paths.scratch === null)
       throw new AppError(
         "UNAVAILABLE",
         "provider_not_configured",
@@ -24,7 +24,7 @@ export const keepWith =
       const path = `$SCRATCH/executions/${safeName(executionId)}/${base}${count === 1 ? "" : `-${count}`}${end}`;
       try {
         return (
-          await put(scene, path, pieces(bytes), {
+          await put(context, path, pieces(bytes), {
             mode: "create",
             makeFolders: true,
             maxBytes: MAX_KEPT_BYTES,

@@ -6,7 +6,7 @@ import type { FilesPower, FileStat } from "../../../../contract/powers/files.ts"
 import { mainThread } from "../../../../util/async/time-slices.ts";
 import { FOLDER_FLAGS, pathOf } from "./descriptor.ts";
 import { ignoreAbove, ignoreIn, type IgnoreLayer } from "./ignore.ts";
-import { locate, withOpened, type Scene } from "./place.ts";
+import { locate, withOpened, type FileContext } from "./place.ts";
 import { targetOf, typeOf } from "./stat.ts";
 
 const STAT_BATCH = 64;
@@ -14,12 +14,12 @@ const STAT_BATCH = 64;
 type ListOptions = Parameters<FilesPower["list"]>[1];
 
 export const listWith =
-  (scene: Scene): FilesPower["list"] =>
+  (context: FileContext): FilesPower["list"] =>
   async (path, options) => {
-    const located = await locate(scene, path, "read");
-    const listing = new Listing(scene, options);
-    const layers = options.respectIgnore ? await ignoreAbove(scene, located.path) : [];
-    await withOpened(scene, path, located, FOLDER_FLAGS, (handle) =>
+    const located = await locate(context, path, "read");
+    const listing = new Listing(context, options);
+    const layers = options.respectIgnore ? await ignoreAbove(context, located.path) : [];
+    await withOpened(context, path, located, FOLDER_FLAGS, (handle) =>
       listing.walk(
         { reach: pathOf(handle, located.path), real: located.path, within: "" },
         options.depth,
@@ -38,7 +38,7 @@ export interface FoundFile {
 
 /** Every regular file below a folder, however many. `prune` leaves out a file, or a folder with all that is in it. */
 export async function walkFiles(
-  scene: Scene,
+  context: FileContext,
   given: string,
   located: Located,
   options: {
@@ -50,7 +50,7 @@ export async function walkFiles(
   },
 ): Promise<{ files: FoundFile[]; denied: number; truncated: boolean }> {
   const files: FoundFile[] = [];
-  const listing = new Listing(scene, {
+  const listing = new Listing(context, {
     ...options,
     maxEntries: 0,
     accept(entry, within) {
@@ -64,8 +64,8 @@ export async function walkFiles(
       return false;
     },
   });
-  const layers = options.respectIgnore ? await ignoreAbove(scene, located.path) : [];
-  await withOpened(scene, given, located, FOLDER_FLAGS, (handle) =>
+  const layers = options.respectIgnore ? await ignoreAbove(context, located.path) : [];
+  await withOpened(context, given, located, FOLDER_FLAGS, (handle) =>
     listing.walk(
       { reach: pathOf(handle, located.path), real: located.path, within: "" },
       options.depth,
@@ -83,7 +83,7 @@ interface Folder {
 }
 
 class Listing {
-  readonly #scene: Scene;
+  readonly #context: FileContext;
   readonly #options: ListOptions & { prune?(within: string): boolean };
   readonly #maxEntries: number;
   readonly #entries: FileStat[] = [];
@@ -95,11 +95,11 @@ class Listing {
   /** There was more to see than may be seen. */
   stopped = false;
 
-  constructor(scene: Scene, options: ListOptions & { prune?(within: string): boolean }) {
-    this.#scene = scene;
+  constructor(context: FileContext, options: ListOptions & { prune?(within: string): boolean }) {
+    this.#context = context;
     this.#options = options;
-    this.#maxEntries = Math.min(options.maxEntries, scene.rules.maxListEntries);
-    this.#visitsLeft = scene.rules.maxVisitedEntries;
+    this.#maxEntries = Math.min(options.maxEntries, context.rules.maxListEntries);
+    this.#visitsLeft = context.rules.maxVisitedEntries;
   }
 
   result(): { entries: FileStat[]; total: number; truncated: boolean } {
@@ -113,7 +113,7 @@ class Listing {
     const layers = own ? [...above, own] : above;
     const names = await this.#namesIn(folder);
     for (let at = 0; at < names.length; at += STAT_BATCH) {
-      this.#scene.signal.throwIfAborted();
+      this.#context.signal.throwIfAborted();
       const batch = names.slice(at, at + STAT_BATCH);
       const stats = await Promise.all(
         batch.map((name) => this.#stat(join(reach, name), join(real, name))),
@@ -125,7 +125,7 @@ class Listing {
         const over = this.#turn();
         if (over) {
           await over;
-          this.#scene.signal.throwIfAborted();
+          this.#context.signal.throwIfAborted();
         }
         const place = within === "" ? name : `${within}/${name}`;
         if (this.#options.prune?.(place)) continue;
@@ -145,7 +145,7 @@ class Listing {
   }
 
   async #descend(folder: Folder, depth: number, layers: readonly IgnoreLayer[]): Promise<void> {
-    this.#scene.signal.throwIfAborted();
+    this.#context.signal.throwIfAborted();
     let handle: FileHandle;
     try {
       handle = await open(folder.reach, FOLDER_FLAGS);
@@ -160,7 +160,7 @@ class Listing {
   }
 
   async #namesIn({ reach, real }: Folder): Promise<string[]> {
-    const { area, signal } = this.#scene;
+    const { paths, signal } = this.#context;
     const { includeHidden, respectIgnore } = this.#options;
     const names: string[] = [];
     for await (const { name } of await opendir(reach, { bufferSize: 512 })) {
@@ -170,20 +170,20 @@ class Listing {
       }
       if (names.length % 512 === 0) signal.throwIfAborted();
       if (name.startsWith(".") && (!includeHidden || (respectIgnore && name === ".git"))) continue;
-      if (area.allows(join(real, name), "read")) names.push(name);
+      if (paths.allows(join(real, name), "read")) names.push(name);
       else this.denied++;
     }
     return names.sort();
   }
 
   async #stat(reach: string, real: string): Promise<FileStat | null> {
-    const { area } = this.#scene;
+    const { paths } = this.#context;
     try {
       const stat = await lstat(reach, { bigint: true });
       const type = typeOf(stat);
       const modifiedMs = Number(stat.mtimeNs / 1_000_000n);
-      const entry = { path: area.show(real), type, sizeBytes: Number(stat.size), modifiedMs };
-      return type === "link" ? { ...entry, target: await targetOf(area, reach) } : entry;
+      const entry = { path: paths.show(real), type, sizeBytes: Number(stat.size), modifiedMs };
+      return type === "link" ? { ...entry, target: await targetOf(paths, reach) } : entry;
     } catch {
       return null;
     }

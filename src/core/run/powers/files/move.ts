@@ -5,26 +5,26 @@ import { join } from "node:path";
 import type { FilesPower } from "../../../../contract/powers/files.ts";
 import { copyWith } from "./copy.ts";
 import { conflict, failed, forbidden, noSuchPath } from "./fault.ts";
-import { locate, withEntry, type Entry, type Scene } from "./place.ts";
+import { locate, withEntry, type Entry, type FileContext } from "./place.ts";
 import { removeWith } from "./remove.ts";
 import { isRepositoryAt } from "./repository.ts";
 import { requireOutside, walkTree } from "./tree.ts";
 import { exists, requireFilePlace } from "./write.ts";
 
 export const moveWith =
-  (scene: Scene): FilesPower["move"] =>
+  (context: FileContext): FilesPower["move"] =>
   async (from, to, { overwrite }) => {
-    const source = await locate(scene, from, "write", { itself: true });
-    const target = await locate(scene, to, "write", { itself: true });
+    const source = await locate(context, from, "write", { itself: true });
+    const target = await locate(context, to, "write", { itself: true });
     const names = { from: source.shown, to: target.shown };
-    const moved = await withEntry(scene, from, source, { access: "write" }, (here) =>
-      withEntry(scene, to, target, { access: "write" }, (there) =>
-        scene.inTurn(() => moveEntry(scene, { from, to, overwrite }, here, there)),
+    const moved = await withEntry(context, from, source, { access: "write" }, (here) =>
+      withEntry(context, to, target, { access: "write" }, (there) =>
+        context.inTurn(() => moveEntry(context, { from, to, overwrite }, here, there)),
       ),
     );
     if (moved !== "other device") return { ...names, overwritten: moved === "overwritten" };
-    await copyWith(scene)(from, to, { overwrite, recursive: true });
-    await removeWith(scene)(from, { recursive: true });
+    await copyWith(context)(from, to, { overwrite, recursive: true });
+    await removeWith(context)(from, { recursive: true });
     return { ...names, overwritten: overwrite };
   };
 
@@ -35,7 +35,7 @@ interface Wanted {
 }
 
 async function moveEntry(
-  scene: Scene,
+  context: FileContext,
   { from, to, overwrite }: Wanted,
   here: Entry,
   there: Entry,
@@ -45,8 +45,8 @@ async function moveEntry(
   if (before && before.dev === stat.dev && before.ino === stat.ino && here.real === there.real)
     return "moved";
   requireMovable(from, stat);
-  if (stat.isDirectory()) await judgeTree(scene, { from, to }, here, there);
-  else requireFilePlace(scene, to, there);
+  if (stat.isDirectory()) await judgeTree(context, { from, to }, here, there);
+  else requireFilePlace(context, to, there);
   if (before && !overwrite) throw exists(to);
   if (before && (before.isDirectory() || stat.isDirectory()))
     throw conflict(
@@ -55,7 +55,7 @@ async function moveEntry(
       "a folder is never replaced, nor does one replace a file",
       "remove it first, or use another path",
     );
-  scene.signal.throwIfAborted();
+  context.signal.throwIfAborted();
   await here.requireStillAllowed();
   await there.requireStillAllowed();
   try {
@@ -89,24 +89,25 @@ function requireMovable(given: string, stat: BigIntStats): void {
 }
 
 async function judgeTree(
-  scene: Scene,
+  context: FileContext,
   { from, to }: Pick<Wanted, "from" | "to">,
   here: Entry,
   there: Entry,
 ): Promise<void> {
   requireOutside(to, here.real, there.real);
-  const { area } = scene;
-  await walkTree(scene, from, here.reach, {
+  const { paths } = context;
+  await walkTree(context, from, here.reach, {
     async before({ within, stat, reach }) {
       const [source, target] = [join(here.real, within), join(there.real, within)];
-      if (!area.allows(source, "write"))
+      if (!paths.allows(source, "write"))
         throw forbidden(
           from,
           `holds ${within}, which may not be moved`,
           "move the other entries one by one",
         );
-      const planted = !stat.isDirectory() && area.foldersOnly(target) && !area.foldersOnly(source);
-      if (planted || !area.allows(target, "write"))
+      const planted =
+        !stat.isDirectory() && paths.foldersOnly(target) && !paths.foldersOnly(source);
+      if (planted || !paths.allows(target, "write"))
         throw forbidden(
           to,
           `${within} may not be put there`,

@@ -7,7 +7,7 @@ import type {
   Access,
   FileRules,
   Located,
-  Territory,
+  PathRules,
 } from "../../../../governance/rules/governance.ts";
 import { descriptorPath, FOLDER_FLAGS, hasDescriptorPaths, pathOf } from "./descriptor.ts";
 import { changed, failed, forbidden, translate } from "./fault.ts";
@@ -15,9 +15,9 @@ import { giveToOwner } from "./owner.ts";
 import { isRepositoryAt } from "./repository.ts";
 
 /** One call's view of its files. */
-export interface Scene {
+export interface FileContext {
   readonly rules: FileRules;
-  readonly area: Territory;
+  readonly paths: PathRules;
   readonly signal: AbortSignal;
   /** One at a time, in this process: what is judged cannot be moved before it is done. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
@@ -27,12 +27,12 @@ export interface Scene {
 
 /** The gate has judged the path before; what is opened is what is judged here, now. */
 export async function locate(
-  { area, rules }: Scene,
+  { paths, rules }: FileContext,
   given: string,
   access: Access,
   options: { itself?: true } = {},
 ): Promise<Located> {
-  const found = await area.locate(given, access, options);
+  const found = await paths.locate(given, access, options);
   if (!found.ok) {
     const { reason, message, remedy } = found;
     const code = reason === "path_not_found" ? "EXECUTION_FAILED" : "FORBIDDEN";
@@ -48,7 +48,7 @@ export async function locate(
 
 /** Opens without following a final link, and makes sure that it is what the rules were asked about. */
 export async function withOpened<T>(
-  { area }: Scene,
+  { paths }: FileContext,
   given: string,
   located: Located,
   flags: number,
@@ -62,7 +62,7 @@ export async function withOpened<T>(
     const stat = await handle.stat({ bigint: true });
     requireKind(given, stat, flags);
     const same = stat.dev === before.dev && stat.ino === before.ino;
-    if (!same || !(await stillThere(area, located, handle, stat))) throw changed(given);
+    if (!same || !(await stillThere(paths, located, handle, stat))) throw changed(given);
     return await use(handle, stat);
   } catch (cause) {
     throw translate(given, cause);
@@ -76,12 +76,12 @@ export async function withOpened<T>(
  * descriptor, that path is judged; elsewhere the links are resolved once more.
  */
 async function stillThere(
-  area: Territory,
+  paths: PathRules,
   located: Located,
   handle: FileHandle,
   stat: BigIntStats,
 ): Promise<boolean> {
-  if (hasDescriptorPaths()) return area.allows(await readlink(descriptorPath(handle)), "read");
+  if (hasDescriptorPaths()) return paths.allows(await readlink(descriptorPath(handle)), "read");
   if ((await realpath(located.path)) !== located.path) return false;
   const again = await lstat(located.path, { bigint: true });
   return again.dev === stat.dev && again.ino === stat.ino;
@@ -108,27 +108,27 @@ export interface Entry {
 
 /** Opens the folder that holds what was located; `make` creates missing ones on the way. */
 export async function withEntry<T>(
-  scene: Scene,
+  context: FileContext,
   given: string,
   located: Located,
   { access, make = false }: { access: Access; make?: boolean },
   use: (entry: Entry) => Promise<T>,
 ): Promise<T> {
-  const { area } = scene;
-  if (access === "write" && area.isRoot(located.path))
+  const { paths } = context;
+  if (access === "write" && paths.isRoot(located.path))
     throw forbidden(given, "is an allowed folder itself", "name something inside it");
   let handle: FileHandle | null = null;
   try {
     const parent = dirname(located.path);
     const name = basename(located.path);
-    handle = make ? await makeFolders(scene, given, parent) : await open(parent, FOLDER_FLAGS);
+    handle = make ? await makeFolders(context, given, parent) : await open(parent, FOLDER_FLAGS);
     const opened = handle;
     const realOf = async (): Promise<string> => {
       const real = hasDescriptorPaths()
         ? await readlink(descriptorPath(opened))
         : await realpath(parent);
       if (!hasDescriptorPaths() && real !== parent) throw changed(given);
-      if (!area.allows(join(real, name), access)) throw changed(given);
+      if (!paths.allows(join(real, name), access)) throw changed(given);
       return real;
     };
     const real = await realOf();
@@ -139,7 +139,7 @@ export async function withEntry<T>(
       reach: join(reach, name),
       folder: await opened.stat({ bigint: true }),
       beside: (other) => join(reach, other),
-      look: () => lookAt(join(reach, name)),
+      look: () => statIfThere(join(reach, name)),
       async requireStillAllowed() {
         await realOf();
         if (access === "write") await requireNoRepository(given, reach, name);
@@ -162,14 +162,14 @@ async function requireNoRepository(given: string, folder: string, name: string):
   );
 }
 
-export const lookAt = (path: string): Promise<BigIntStats | null> =>
+export const statIfThere = (path: string): Promise<BigIntStats | null> =>
   lstat(path, { bigint: true }).catch((cause: unknown) => {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw cause;
   });
 
 /** Opens a folder, making what is missing beneath the deepest one that is there. */
-async function makeFolders(scene: Scene, given: string, path: string): Promise<FileHandle> {
+async function makeFolders(context: FileContext, given: string, path: string): Promise<FileHandle> {
   const there = await open(path, FOLDER_FLAGS).catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
@@ -183,16 +183,16 @@ async function makeFolders(scene: Scene, given: string, path: string): Promise<F
     throw cause;
   });
   if (there) return there;
-  if (!scene.area.allows(path, "write")) throw changed(given);
-  const parent = await makeFolders(scene, given, dirname(path));
+  if (!context.paths.allows(path, "write")) throw changed(given);
+  const parent = await makeFolders(context, given, dirname(path));
   try {
     const real = hasDescriptorPaths() ? await readlink(descriptorPath(parent)) : dirname(path);
     const name = basename(path);
-    if (!scene.area.allows(join(real, name), "write")) throw changed(given);
+    if (!context.paths.allows(join(real, name), "write")) throw changed(given);
     const reach = join(pathOf(parent, dirname(path)), name);
-    const made = await scene.inTurn(async () => {
+    const made = await context.inTurn(async () => {
       await requireNoRepository(given, pathOf(parent, dirname(path)), name);
-      return makeOne(reach);
+      return makeFolder(reach);
     });
     const handle = await open(reach, FOLDER_FLAGS);
     if (made) await giveToOwner(handle, await parent.stat({ bigint: true }));
@@ -203,7 +203,7 @@ async function makeFolders(scene: Scene, given: string, path: string): Promise<F
 }
 
 /** False: somebody else was faster. */
-export async function makeOne(reach: string): Promise<boolean> {
+export async function makeFolder(reach: string): Promise<boolean> {
   try {
     await mkdir(reach, { mode: 0o755 });
     return true;

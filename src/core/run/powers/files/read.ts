@@ -5,7 +5,7 @@ import type { FilesPower } from "../../../../contract/powers/files.ts";
 import { READ_FLAGS } from "./descriptor.ts";
 import { sizeExceeded } from "./fault.ts";
 import { requireOwnLinks } from "./owner.ts";
-import { locate, withOpened, type Scene } from "./place.ts";
+import { locate, withOpened, type FileContext } from "./place.ts";
 
 const CHUNK_BYTES = 262_144;
 
@@ -28,18 +28,18 @@ export async function* piecesOf(
 }
 
 export const readWith =
-  (scene: Scene, limit: number) =>
+  (context: FileContext, limit: number) =>
   async (path: string): ReturnType<FilesPower["read"]> => {
-    const located = await locate(scene, path, "read");
-    return withOpened(scene, path, located, READ_FLAGS, async (handle, stat) => {
+    const located = await locate(context, path, "read");
+    return withOpened(context, path, located, READ_FLAGS, async (handle, stat) => {
       if (stat.nlink > 1n) {
         requireOwnLinks(path, stat, await lstat(dirname(located.path), { bigint: true }));
-        await scene.requireUnguarded(path, stat);
+        await context.requireUnguarded(path, stat);
       }
       if (stat.size > BigInt(limit)) throw sizeExceeded(path, limit);
       const hash = createHash("sha256");
       const chunks: Buffer[] = [];
-      for await (const chunk of piecesOf(handle, path, limit, scene.signal)) {
+      for await (const chunk of piecesOf(handle, path, limit, context.signal)) {
         hash.update(chunk);
         chunks.push(chunk);
       }

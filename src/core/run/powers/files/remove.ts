@@ -2,21 +2,21 @@ import { rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { FilesPower } from "../../../../contract/powers/files.ts";
 import { forbidden, noSuchPath } from "./fault.ts";
-import { locate, withEntry, type Entry, type Scene } from "./place.ts";
+import { locate, withEntry, type Entry, type FileContext } from "./place.ts";
 import { isRepositoryAt } from "./repository.ts";
 import { typeOf } from "./stat.ts";
 import { walkTree, type TreeEntry } from "./tree.ts";
 import { hashOf, stale } from "./write.ts";
 
 export const removeWith =
-  (scene: Scene): FilesPower["remove"] =>
+  (context: FileContext): FilesPower["remove"] =>
   async (path, { recursive, expectedSha256 }) => {
-    const located = await locate(scene, path, "write", { itself: true });
-    return withEntry(scene, path, located, { access: "write" }, async (entry) => {
+    const located = await locate(context, path, "write", { itself: true });
+    return withEntry(context, path, located, { access: "write" }, async (entry) => {
       const stat = await entry.look();
       if (!stat) throw noSuchPath(path);
       if (expectedSha256 !== undefined) {
-        const actual = stat.isFile() ? await hashOf(scene, path, entry, stat) : null;
+        const actual = stat.isFile() ? await hashOf(context, path, entry, stat) : null;
         if (actual !== expectedSha256.toLowerCase()) throw stale(path, actual);
       }
       const type = typeOf(stat);
@@ -24,7 +24,7 @@ export const removeWith =
         await unlink(entry.reach);
         return { path: located.shown, type, files: 1, bytes: Number(stat.size) };
       }
-      const removed = recursive ? await empty(scene, path, entry) : { files: 0, bytes: 0 };
+      const removed = recursive ? await empty(context, path, entry) : { files: 0, bytes: 0 };
       await rmdir(entry.reach);
       return { path: located.shown, type, ...removed };
     });
@@ -32,22 +32,22 @@ export const removeWith =
 
 /** Nothing is touched unless all of it may be. */
 async function empty(
-  scene: Scene,
+  context: FileContext,
   given: string,
   top: Entry,
 ): Promise<{ files: number; bytes: number }> {
   const requireAllowed = async ({ within, stat, reach }: TreeEntry): Promise<void> => {
     const isOwn = stat.isDirectory() && (await isRepositoryAt(reach));
-    if (isOwn || !scene.area.allows(join(top.real, within), "write"))
+    if (isOwn || !context.paths.allows(join(top.real, within), "write"))
       throw forbidden(
         given,
         `holds ${within}, which may not be changed`,
         "remove the other entries one by one",
       );
   };
-  await walkTree(scene, given, top.reach, { before: requireAllowed });
+  await walkTree(context, given, top.reach, { before: requireAllowed });
   const counts = { files: 0, bytes: 0 };
-  await walkTree(scene, given, top.reach, {
+  await walkTree(context, given, top.reach, {
     async before(entry) {
       await requireAllowed(entry);
       if (entry.stat.isDirectory()) return;

@@ -9,7 +9,7 @@ import { globMatcher } from "../../../../util/files/glob.ts";
 import { quote } from "../../../../util/text/quote.ts";
 import { READ_FLAGS } from "./descriptor.ts";
 import { walkFiles, type FoundFile } from "./list.ts";
-import { locate, lookAt, withOpened, type Scene } from "./place.ts";
+import { locate, statIfThere, withOpened, type FileContext } from "./place.ts";
 import { requireOwnLinks } from "./owner.ts";
 import { filesThatMatch } from "./ripgrep.ts";
 import type { SearchThreads } from "./search-threads.ts";
@@ -30,9 +30,9 @@ const BATCH_BYTES = 8_388_608;
 const DEPTH = 100;
 
 export const searchWith =
-  (scene: Scene, settings: SearchSettings): FilesPower["search"] =>
+  (context: FileContext, settings: SearchSettings): FilesPower["search"] =>
   async (path, query) => {
-    const located = await locate(scene, path, "read");
+    const located = await locate(context, path, "read");
     const invalid = (message: string, at: number): Error =>
       new AppError(
         "EXECUTION_FAILED",
@@ -40,43 +40,58 @@ export const searchWith =
         `pattern ${quote(query.pattern)}, character ${at}: ${message}`,
         { remedy: "mend the pattern, or send literal: true to search for it as it is" },
       );
-    const maxFileBytes = Math.min(query.maxFileBytes, scene.rules.maxReadBytes);
-    return settings.threads.with(settings.owner, query, scene.signal, invalid, async (matching) => {
-      const candidates = await candidatesOf(scene, path, located, query);
-      const total = new Totals({ ...query, maxFileBytes }, candidates.denied, candidates.truncated);
-      const files = candidates.files.filter(({ sizeBytes }) => total.fits(sizeBytes));
-      const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-      const narrowed =
-        settings.sandbox !== null && candidates.folder && bytes >= settings.narrowFrom
-          ? await filesThatMatch(
-              settings.sandbox,
-              located.path,
-              files.map(({ within }) => within),
-              query,
-              scene.signal,
-            )
-          : null;
-      for (const batch of batches(files)) {
-        scene.signal.throwIfAborted();
-        const texts = await Promise.all(
-          batch.map((file) =>
-            contentOf(scene, file, narrowed !== null && !narrowed.has(file.within), maxFileBytes),
-          ),
+    const maxFileBytes = Math.min(query.maxFileBytes, context.rules.maxReadBytes);
+    return settings.threads.with(
+      settings.owner,
+      query,
+      context.signal,
+      invalid,
+      async (matching) => {
+        const candidates = await candidatesOf(context, path, located, query);
+        const total = new Totals(
+          { ...query, maxFileBytes },
+          candidates.denied,
+          candidates.truncated,
         );
-        const whole = texts.map((text) => (text instanceof Uint8Array ? text : null));
-        const found = await matching.find(
-          whole.filter((text) => text !== null),
-          query.maxPerFile,
-        );
-        let at = 0;
-        batch.forEach((file, index) => {
-          const text = texts[index];
-          if (text instanceof Uint8Array) total.add(file.shown, found[at++]);
-          else total.skip(text ?? "denied");
-        });
-      }
-      return total.result();
-    });
+        const files = candidates.files.filter(({ sizeBytes }) => total.fits(sizeBytes));
+        const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+        const narrowed =
+          settings.sandbox !== null && candidates.folder && bytes >= settings.narrowFrom
+            ? await filesThatMatch(
+                settings.sandbox,
+                located.path,
+                files.map(({ within }) => within),
+                query,
+                context.signal,
+              )
+            : null;
+        for (const batch of batches(files)) {
+          context.signal.throwIfAborted();
+          const texts = await Promise.all(
+            batch.map((file) =>
+              contentOf(
+                context,
+                file,
+                narrowed !== null && !narrowed.has(file.within),
+                maxFileBytes,
+              ),
+            ),
+          );
+          const whole = texts.map((text) => (text instanceof Uint8Array ? text : null));
+          const found = await matching.find(
+            whole.filter((text) => text !== null),
+            query.maxPerFile,
+          );
+          let at = 0;
+          batch.forEach((file, index) => {
+            const text = texts[index];
+            if (text instanceof Uint8Array) total.add(file.shown, found[at++]);
+            else total.skip(text ?? "denied");
+          });
+        }
+        return total.result();
+      },
+    );
   };
 
 interface Candidates {
@@ -87,12 +102,12 @@ interface Candidates {
 }
 
 async function candidatesOf(
-  scene: Scene,
+  context: FileContext,
   given: string,
   located: Located,
   query: SearchQuery,
 ): Promise<Candidates> {
-  const stat = await lookAt(located.path).catch(() => null);
+  const stat = await statIfThere(located.path).catch(() => null);
   if (stat?.isFile()) {
     const file = {
       real: located.path,
@@ -104,7 +119,7 @@ async function candidatesOf(
   }
   const [globs, exclude] = [query.globs.map(globMatcher), query.exclude.map(globMatcher)];
   const { respectIgnore, includeHidden } = query;
-  const found = await walkFiles(scene, given, located, {
+  const found = await walkFiles(context, given, located, {
     depth: DEPTH,
     respectIgnore,
     includeHidden,
@@ -116,14 +131,14 @@ async function candidatesOf(
 
 /** Its bytes; or why there are none. `sniff`: nothing in it matches, only its kind is asked. */
 async function contentOf(
-  scene: Scene,
+  context: FileContext,
   { real, shown }: FoundFile,
   sniff: boolean,
   maxBytes: number,
 ): Promise<Uint8Array | "binary" | "tooLarge" | "denied" | "searched"> {
   try {
     return await withOpened(
-      scene,
+      context,
       shown,
       { ok: true, path: real, shown },
       READ_FLAGS,
@@ -135,7 +150,7 @@ async function contentOf(
           } finally {
             await folder.close();
           }
-          await scene.requireUnguarded(shown, stat);
+          await context.requireUnguarded(shown, stat);
         }
         const start = Buffer.alloc(SNIFFED_BYTES);
         const { bytesRead } = await handle.read(start, 0, SNIFFED_BYTES, 0);

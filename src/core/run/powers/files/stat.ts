@@ -3,9 +3,9 @@ import { isAbsolute } from "node:path";
 import type { BigIntStats } from "node:fs";
 import { AppError } from "../../../../contract/errors.ts";
 import type { FileDetails, FilesPower, FileStat } from "../../../../contract/powers/files.ts";
-import type { Territory } from "../../../../governance/rules/governance.ts";
+import type { PathRules } from "../../../../governance/rules/governance.ts";
 import { FOLDER_FLAGS } from "./descriptor.ts";
-import { locate, withEntry, withOpened, type Scene } from "./place.ts";
+import { locate, withEntry, withOpened, type FileContext } from "./place.ts";
 
 export const typeOf = (
   stat: Pick<BigIntStats, "isFile" | "isDirectory" | "isSymbolicLink">,
@@ -13,15 +13,15 @@ export const typeOf = (
   stat.isFile() ? "file" : stat.isDirectory() ? "dir" : stat.isSymbolicLink() ? "link" : "other";
 
 /** Where a link says it leads, as far as that may be told. */
-export async function targetOf(area: Territory, reach: string): Promise<string> {
+export async function targetOf(paths: PathRules, reach: string): Promise<string> {
   const target = await readlink(reach);
-  return isAbsolute(target) ? area.show(target) : target;
+  return isAbsolute(target) ? paths.show(target) : target;
 }
 
 export const statWith =
-  (scene: Scene): FilesPower["stat"] =>
+  (context: FileContext): FilesPower["stat"] =>
   async (path) => {
-    const located = await locate(scene, path, "read", { itself: true });
+    const located = await locate(context, path, "read", { itself: true });
     const details = (stat: BigIntStats): FileDetails => ({
       path: located.shown,
       type: typeOf(stat),
@@ -32,14 +32,14 @@ export const statWith =
     });
     try {
       // The folder above an allowed one is none of ours.
-      if (scene.area.isRoot(located.path))
-        return await withOpened(scene, path, located, FOLDER_FLAGS, async (_, stat) =>
+      if (context.paths.isRoot(located.path))
+        return await withOpened(context, path, located, FOLDER_FLAGS, async (_, stat) =>
           details(stat),
         );
-      return await withEntry(scene, path, located, { access: "read" }, async (entry) => {
+      return await withEntry(context, path, located, { access: "read" }, async (entry) => {
         const stat = await lstat(entry.reach, { bigint: true });
         if (!stat.isSymbolicLink()) return details(stat);
-        return { ...details(stat), target: await targetOf(scene.area, entry.reach) };
+        return { ...details(stat), target: await targetOf(context.paths, entry.reach) };
       });
     } catch (cause) {
       if (cause instanceof AppError && cause.fault.reason === "path_not_found") return null;

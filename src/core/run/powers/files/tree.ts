@@ -6,7 +6,7 @@ import { AppError } from "../../../../contract/errors.ts";
 import { quote } from "../../../../util/text/quote.ts";
 import { FOLDER_FLAGS, pathOf } from "./descriptor.ts";
 import { failed } from "./fault.ts";
-import type { Scene } from "./place.ts";
+import type { FileContext } from "./place.ts";
 
 const MAX_DEPTH = 200;
 
@@ -20,7 +20,7 @@ export interface TreeEntry {
 
 /** Visits a folder's entries, each folder before what is in it; `after` comes when a folder has been gone through. */
 export async function walkTree(
-  scene: Scene,
+  context: FileContext,
   given: string,
   reach: string,
   visit: {
@@ -28,16 +28,16 @@ export async function walkTree(
     after?(entry: TreeEntry): Promise<void>;
   },
 ): Promise<void> {
-  let left = scene.rules.maxVisitedEntries;
+  let left = context.rules.maxVisitedEntries;
   const go = async (folder: string, within: string, depth: number): Promise<void> => {
     if (depth > MAX_DEPTH) throw tooMuch(given, `goes more than ${MAX_DEPTH} folders deep`);
     const handle = await open(folder, FOLDER_FLAGS);
     try {
       const opened = pathOf(handle, folder);
       for (const name of await readdir(opened)) {
-        scene.signal.throwIfAborted();
+        context.signal.throwIfAborted();
         if (left-- <= 0)
-          throw tooMuch(given, `holds more than ${scene.rules.maxVisitedEntries} entries`);
+          throw tooMuch(given, `holds more than ${context.rules.maxVisitedEntries} entries`);
         const path = join(opened, name);
         const stat = await lstat(path, { bigint: true });
         const entry = { within: within === "" ? name : `${within}/${name}`, stat, reach: path };

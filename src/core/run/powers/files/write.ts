@@ -9,7 +9,7 @@ import { quote } from "../../../../util/text/quote.ts";
 import { CREATE_FLAGS, READ_FLAGS } from "./descriptor.ts";
 import { changed, conflict, forbidden, sizeExceeded } from "./fault.ts";
 import { giveToOwner } from "./owner.ts";
-import { locate, requireKind, withEntry, type Entry, type Scene } from "./place.ts";
+import { locate, requireKind, withEntry, type Entry, type FileContext } from "./place.ts";
 import { piecesOf } from "./read.ts";
 
 const NEW_MODE = 0o644;
@@ -31,10 +31,10 @@ interface Plan {
 }
 
 export const writeWith =
-  (scene: Scene): FilesPower["write"] =>
+  (context: FileContext): FilesPower["write"] =>
   (path, bytes, { mode, createDirectories, expectedSha256 }) => {
-    const maxBytes = scene.rules.maxWriteBytes;
-    return put(scene, path, [bytes], {
+    const maxBytes = context.rules.maxWriteBytes;
+    return put(context, path, [bytes], {
       mode,
       makeFolders: createDirectories,
       maxBytes,
@@ -44,9 +44,9 @@ export const writeWith =
 
 /** A rule on the size of files of a tool that downloads counts through its own `maxBytes` too. */
 export const receiveWith =
-  (scene: Scene): FilesPower["receive"] =>
+  (context: FileContext): FilesPower["receive"] =>
   (path, source, { maxBytes, overwrite, expectedSha256 }) =>
-    put(scene, path, source, {
+    put(context, path, source, {
       mode: overwrite ? "overwrite" : "create",
       makeFolders: true,
       maxBytes,
@@ -54,30 +54,30 @@ export const receiveWith =
     });
 
 export async function put(
-  scene: Scene,
+  context: FileContext,
   given: string,
   source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   plan: Plan,
 ): Promise<Written> {
-  const located = await locate(scene, given, "write");
-  return withEntry(scene, given, located, { access: "write", make: plan.makeFolders }, (entry) =>
-    replace(scene, given, located.shown, entry, source, plan),
+  const located = await locate(context, given, "write");
+  return withEntry(context, given, located, { access: "write", make: plan.makeFolders }, (entry) =>
+    replace(context, given, located.shown, entry, source, plan),
   );
 }
 
 async function replace(
-  scene: Scene,
+  context: FileContext,
   given: string,
   shown: string,
   entry: Entry,
   source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   plan: Plan,
 ): Promise<Written> {
-  requireFilePlace(scene, given, entry);
+  requireFilePlace(context, given, entry);
   const before = await entry.look();
   if (before) requireKind(given, before, READ_FLAGS);
   if (before && plan.mode === "create") throw exists(given);
-  const previousSha256 = before && (await hashOf(scene, given, entry, before));
+  const previousSha256 = before && (await hashOf(context, given, entry, before));
   if (plan.expectedSha256 !== undefined && plan.expectedSha256.toLowerCase() !== previousSha256)
     throw stale(given, previousSha256);
 
@@ -85,16 +85,16 @@ async function replace(
   const handle = await open(temporary, CREATE_FLAGS, 0o600);
   try {
     const hash = createHash("sha256");
-    const keep = plan.mode === "append" && before ? previous(scene, given, entry, before) : [];
-    const kept = await pour(handle, hash, keep, given, plan.maxBytes, scene.signal);
-    const bytes = await pour(handle, hash, source, given, plan.maxBytes - kept, scene.signal);
+    const keep = plan.mode === "append" && before ? previous(context, given, entry, before) : [];
+    const kept = await pour(handle, hash, keep, given, plan.maxBytes, context.signal);
+    const bytes = await pour(handle, hash, source, given, plan.maxBytes - kept, context.signal);
     const sha256 = hash.digest("hex");
     if (plan.arrivingSha256 !== undefined && plan.arrivingSha256.toLowerCase() !== sha256)
       throw mismatch(given, plan.arrivingSha256, sha256);
     await handle.chmod(before ? Number(before.mode & 0o777n) : (plan.newMode ?? NEW_MODE) & 0o666);
     await giveToOwner(handle, before ?? entry.folder);
     if (plan.fleeting !== true) await handle.sync();
-    await scene.inTurn(() => settle(scene, given, entry, temporary, before, plan.mode));
+    await context.inTurn(() => settle(context, given, entry, temporary, before, plan.mode));
     return { path: shown, created: before === null, bytes, sha256, previousSha256 };
   } catch (cause) {
     await unlink(temporary).catch(() => undefined);
@@ -106,14 +106,14 @@ async function replace(
 
 /** Puts the finished file into its place, when that is still what it was. */
 async function settle(
-  scene: Scene,
+  context: FileContext,
   given: string,
   entry: Entry,
   temporary: string,
   before: BigIntStats | null,
   mode: Plan["mode"],
 ): Promise<void> {
-  scene.signal.throwIfAborted();
+  context.signal.throwIfAborted();
   await entry.requireStillAllowed();
   const now = await entry.look();
   if (now && !before && mode === "create") throw exists(given);
@@ -148,8 +148,8 @@ const same = (a: BigIntStats | null, b: BigIntStats | null): boolean =>
     a.mtimeNs === b.mtimeNs);
 
 /** Where a rule speaks of something below, a file or link would lead there by another way. */
-export function requireFilePlace({ area }: Scene, given: string, entry: Entry): void {
-  const rule = area.foldersOnly(entry.real);
+export function requireFilePlace({ paths }: FileContext, given: string, entry: Entry): void {
+  const rule = paths.foldersOnly(entry.real);
   if (rule)
     throw forbidden(
       given,
@@ -159,17 +159,17 @@ export function requireFilePlace({ area }: Scene, given: string, entry: Entry): 
 }
 
 async function* previous(
-  scene: Scene,
+  context: FileContext,
   given: string,
   entry: Entry,
   before: BigIntStats,
-  limit = scene.rules.maxWriteBytes,
+  limit = context.rules.maxWriteBytes,
 ): AsyncGenerator<Buffer> {
   const handle = await open(entry.reach, READ_FLAGS);
   try {
     const stat = await handle.stat({ bigint: true });
     if (stat.dev !== before.dev || stat.ino !== before.ino) throw changed(given);
-    yield* piecesOf(handle, given, limit, scene.signal);
+    yield* piecesOf(handle, given, limit, context.signal);
   } finally {
     await handle.close();
   }
@@ -177,13 +177,13 @@ async function* previous(
 
 /** The checksum of an entry as it is now. */
 export async function hashOf(
-  scene: Scene,
+  context: FileContext,
   given: string,
   entry: Entry,
   stat: BigIntStats,
 ): Promise<string> {
   const hash = createHash("sha256");
-  for await (const chunk of previous(scene, given, entry, stat, UNLIMITED)) hash.update(chunk);
+  for await (const chunk of previous(context, given, entry, stat, UNLIMITED)) hash.update(chunk);
   return hash.digest("hex");
 }
 

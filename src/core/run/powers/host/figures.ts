@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { availableParallelism, cpus, freemem, totalmem } from "node:os";
 import { AppError } from "../../../../contract/errors.ts";
-import type { Territory } from "../../../../governance/rules/governance.ts";
+import type { PathRules } from "../../../../governance/rules/governance.ts";
 import type { HostMetrics, HostPower, Space } from "../../../../contract/powers/host.ts";
 
 /** How long the processors are watched for their load. */
@@ -47,10 +47,10 @@ async function loadOf(signal: AbortSignal): Promise<{ share: number; eventLoopLa
 }
 
 export async function diskOf(
-  territory: Territory,
+  pathRules: PathRules,
   given: string,
 ): Promise<Awaited<ReturnType<HostPower["disk"]>>> {
-  const found = await territory.locate(given, "read");
+  const found = await pathRules.locate(given, "read");
   if (!found.ok) {
     const { reason, message, remedy } = found;
     const code = reason === "path_not_found" ? "EXECUTION_FAILED" : "FORBIDDEN";

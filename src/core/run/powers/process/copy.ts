@@ -3,7 +3,14 @@ import { constants } from "node:fs";
 import { chmod, copyFile, lchown, lstat, mkdir, open, readlink, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../../contract/errors.ts";
-import { FILE_FLAGS, seenOf, treeOf, unlessGone, type Seen, type TreeOptions } from "./tree.ts";
+import {
+  FILE_FLAGS,
+  stateOf,
+  treeOf,
+  unlessGone,
+  type EntryState,
+  type TreeOptions,
+} from "./tree.ts";
 
 export interface User {
   readonly uid: number;
@@ -17,8 +24,8 @@ export interface CopyLimits {
 
 /** One entry as it was when the job began: in the workspace, and in the copy. */
 export interface Copied {
-  readonly original: Seen;
-  readonly copy: Seen;
+  readonly original: EntryState;
+  readonly copy: EntryState;
 }
 
 export interface CopyOptions {
@@ -57,7 +64,7 @@ export async function copyTree(
     if (copy.type === "dir")
       copied.set(within, {
         original,
-        copy: seenOf(await lstat(join(to, within), { bigint: true })),
+        copy: stateOf(await lstat(join(to, within), { bigint: true })),
       });
   return copied;
 }
@@ -75,9 +82,9 @@ async function fits(from: string, options: TreeOptions, limits: CopyLimits): Pro
 async function copyOne(
   reach: string,
   to: string,
-  { type, mode }: Seen,
+  { type, mode }: EntryState,
   { user, shared }: CopyOptions,
-): Promise<Seen | null> {
+): Promise<EntryState | null> {
   if (type === "other") return null;
   if (type === "link") {
     const target = await readlink(reach).catch(unlessGone);
@@ -89,7 +96,7 @@ async function copyOne(
   } else if (!(await copyContent(reach, to, (mode & 0o777) | (shared ? 0o644 : 0o600))))
     return null;
   await own(to, user);
-  return seenOf(await lstat(to, { bigint: true }));
+  return stateOf(await lstat(to, { bigint: true }));
 }
 
 /** Through an opened file: what the name leads to a moment later does not matter. */

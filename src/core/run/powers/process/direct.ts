@@ -1,10 +1,10 @@
 // The workspace itself, put into the box: what must be hidden or kept from being written there, and what to undo after.
 import { chmod, lstat, mkdtemp, open, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Territory } from "../../../../governance/rules/governance.ts";
+import type { PathRules } from "../../../../governance/rules/governance.ts";
 import type { Changes } from "./merge.ts";
 import { disarmNew, repositoriesIn, submodulesOf } from "./repositories.ts";
-import { FILE_FLAGS, FOLDER_FLAGS, treeOf, type Seen } from "./tree.ts";
+import { FILE_FLAGS, FOLDER_FLAGS, treeOf, type EntryState } from "./tree.ts";
 
 /** Kept from being made where they do not exist yet; which of them the rules protect, the rules say. */
 const COMMON = [
@@ -22,23 +22,23 @@ const COMMON = [
   ".claude",
 ] as const;
 
-export interface Survey {
-  readonly entries: ReadonlyMap<string, Seen>;
+export interface WorkspaceScan {
+  readonly entries: ReadonlyMap<string, EntryState>;
   /** Within the workspace: cannot be changed or made from inside. */
   readonly protect: readonly string[];
   /** Within the workspace: existing, but not for this caller's eyes. */
-  readonly hidden: readonly { readonly within: string; readonly type: Seen["type"] }[];
+  readonly hidden: readonly { readonly within: string; readonly type: EntryState["type"] }[];
   readonly complete: boolean;
   /** Repositories that are there, and places where none can be made while the job runs: held empty, or hidden. */
   readonly repositories: ReadonlySet<string>;
 }
 
-export async function surveyOf(
+export async function scanWorkspace(
   root: string,
-  territory: Territory,
+  pathRules: PathRules,
   options: { maxEntries: number; signal: AbortSignal },
-): Promise<Survey> {
-  const hidden: { within: string; type: Seen["type"] }[] = [];
+): Promise<WorkspaceScan> {
+  const hidden: { within: string; type: EntryState["type"] }[] = [];
   const readable = async (within: string): Promise<void> => {
     const found = await lstat(join(root, within)).catch(() => null);
     if (found) hidden.push({ within, type: found.isDirectory() ? "dir" : "file" });
@@ -47,17 +47,17 @@ export async function surveyOf(
   const { entries, complete } = await treeOf(root, {
     ...options,
     accept(within) {
-      if (territory.allows(join(root, within), "read")) return true;
+      if (pathRules.allows(join(root, within), "read")) return true;
       refused.push(within);
       return false;
     },
   });
   for (const within of refused) await readable(within);
   const there = await repositoriesIn(root, (within) =>
-    territory.allows(join(root, within), "read"),
+    pathRules.allows(join(root, within), "read"),
   );
   const unwritable = [...entries.keys()].filter(
-    (within) => !territory.allows(join(root, within), "write"),
+    (within) => !pathRules.allows(join(root, within), "write"),
   );
   const existing = withOtherNames(
     [...new Set([...unwritable, ...there])].filter((within) => within !== ""),
@@ -68,7 +68,7 @@ export async function surveyOf(
     (within) =>
       !entries.has(within) &&
       !there.has(within) &&
-      !territory.allows(join(root, within), "write") &&
+      !pathRules.allows(join(root, within), "write") &&
       hasParent(within, entries),
   );
   const outermost = outermostOf(existing);
@@ -93,7 +93,10 @@ const outermostOf = (paths: readonly string[]): string[] => {
 };
 
 /** A file with several names is changed through any of them. */
-function withOtherNames(paths: readonly string[], entries: ReadonlyMap<string, Seen>): string[] {
+function withOtherNames(
+  paths: readonly string[],
+  entries: ReadonlyMap<string, EntryState>,
+): string[] {
   const outer = outermostOf(paths);
   const isCovered = (within: string): boolean =>
     outer.some((path) => within === path || within.startsWith(`${path}/`));
@@ -102,14 +105,14 @@ function withOtherNames(paths: readonly string[], entries: ReadonlyMap<string, S
   return [...paths, ...linked.filter(([, { ino }]) => guarded.has(ino)).map(([within]) => within)];
 }
 
-const hasParent = (within: string, entries: ReadonlyMap<string, Seen>): boolean =>
+const hasParent = (within: string, entries: ReadonlyMap<string, EntryState>): boolean =>
   dirname(within) === "." || entries.get(dirname(within))?.type === "dir";
 
 /** After the job: tells what was written, takes away what may not be there, clears bits that nobody may give. */
 export async function collect(
   root: string,
-  territory: Territory,
-  before: Survey,
+  pathRules: PathRules,
+  before: WorkspaceScan,
   options: { maxEntries: number; signal: AbortSignal; aside: string },
 ): Promise<Changes> {
   const changes: Changes = { written: [], removed: [], refused: [] };
@@ -118,14 +121,14 @@ export async function collect(
   for (const path of disarmed) changes.refused.push({ path, reason: "path_forbidden" });
   const { entries: after } = await treeOf(root, {
     ...options,
-    accept: (within) => territory.allows(join(root, within), "read"),
+    accept: (within) => pathRules.allows(join(root, within), "read"),
   });
   const planted: string[] = [];
   for (const [within, seen] of after) {
     const known = before.entries.get(within);
     const same = known?.ino === seen.ino && known.ctimeNs === seen.ctimeNs;
     if (same || (seen.type === "dir" && known?.type === "dir")) continue;
-    if (!known && !territory.allows(join(root, within), "write")) planted.push(within);
+    if (!known && !pathRules.allows(join(root, within), "write")) planted.push(within);
     else if (seen.type === "file") {
       if (await clearBits(join(root, within), seen, known))
         changes.refused.push({ path: within, reason: "execute_bit" });
@@ -144,7 +147,11 @@ export async function collect(
 }
 
 /** Bits that the file did not have: setuid, setgid and execute. */
-async function clearBits(path: string, seen: Seen, known: Seen | undefined): Promise<boolean> {
+async function clearBits(
+  path: string,
+  seen: EntryState,
+  known: EntryState | undefined,
+): Promise<boolean> {
   const extra = seen.mode & 0o6111 & ~(known?.mode ?? 0);
   if (extra === 0) return false;
   const handle = await open(path, FILE_FLAGS).catch(() => null);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { AppError } from "../../../../contract/errors.ts";
 import type { FilesPower } from "../../../../contract/powers/files.ts";
 import type { Copied } from "./copy.ts";
-import { FILE_FLAGS, seenOf, treeOf, type Seen } from "./tree.ts";
+import { FILE_FLAGS, stateOf, treeOf, type EntryState } from "./tree.ts";
 
 export interface Changes {
   readonly written: { path: string; bytes: number }[];
@@ -47,7 +47,7 @@ export async function merge(o: MergeOptions): Promise<Changes> {
 }
 
 /** A file with several names is the job's own when all of them are here (`git clone` links its objects so). */
-function linkedWithin(after: ReadonlyMap<string, Seen>): (seen: Seen) => boolean {
+function linkedWithin(after: ReadonlyMap<string, EntryState>): (seen: EntryState) => boolean {
   const names = new Map<bigint, bigint>();
   for (const { ino, type } of after.values())
     if (type === "file") names.set(ino, (names.get(ino) ?? 0n) + 1n);
@@ -69,7 +69,7 @@ async function attempt(
 
 async function takeOver(
   within: string,
-  seen: Seen,
+  seen: EntryState,
   isInside: boolean,
   o: MergeOptions,
   changes: Changes,
@@ -105,16 +105,16 @@ async function takeAway(within: string, o: MergeOptions, changes: Changes): Prom
 }
 
 /** In the workspace as it was when the job began: nobody else has written it since. */
-function isUntouched(now: Seen | null, then: Seen | undefined): boolean {
+function isUntouched(now: EntryState | null, then: EntryState | undefined): boolean {
   return then ? now !== null && isSame(now, then) : now === null;
 }
 
-function isSame(a: Seen, b: Seen | undefined): boolean {
+function isSame(a: EntryState, b: EntryState | undefined): boolean {
   return b !== undefined && a.ino === b.ino && a.ctimeNs === b.ctimeNs && a.type === b.type;
 }
 
-const look = (path: string): Promise<Seen | null> =>
-  lstat(path, { bigint: true }).then(seenOf, () => null);
+const look = (path: string): Promise<EntryState | null> =>
+  lstat(path, { bigint: true }).then(stateOf, () => null);
 
 async function readRegular(path: string, maxBytes: number, within: string): Promise<Uint8Array> {
   const handle = await open(path, FILE_FLAGS);

@@ -2,26 +2,26 @@
 // that name, so that it is found however much else lies there.
 import { lstat } from "node:fs/promises";
 import { relative } from "node:path";
-import type { Territory } from "../../../../governance/rules/governance.ts";
-import type { Survey } from "./direct.ts";
+import type { PathRules } from "../../../../governance/rules/governance.ts";
+import type { WorkspaceScan } from "./direct.ts";
 
 export interface Named {
   /** Existing, and not for this caller's eyes. */
-  readonly hidden: Survey["hidden"];
+  readonly hidden: WorkspaceScan["hidden"];
   /** Existing, and not to be written. */
   readonly fixed: readonly string[];
 }
 
-export async function namedBelow(root: string, territory: Territory): Promise<Named> {
+export async function namedBelow(root: string, pathRules: PathRules): Promise<Named> {
   const hidden: { within: string; type: "dir" | "file" }[] = [];
   const fixed: string[] = [];
-  for (const path of new Set(territory.guarded)) {
+  for (const path of new Set(pathRules.guarded)) {
     const found = await below(root, path);
-    if (found && !territory.allows(path, "read")) hidden.push(found);
+    if (found && !pathRules.allows(path, "read")) hidden.push(found);
   }
-  for (const path of new Set(territory.guardedForWriting)) {
+  for (const path of new Set(pathRules.guardedForWriting)) {
     const found = await below(root, path);
-    if (found && !territory.allows(path, "write")) fixed.push(found.within);
+    if (found && !pathRules.allows(path, "write")) fixed.push(found.within);
   }
   return { hidden, fixed };
 }

@@ -3,7 +3,7 @@ import { constants, existsSync, type BigIntStats } from "node:fs";
 import { lstat, open, readdir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
-export interface Seen {
+export interface EntryState {
   readonly type: "file" | "dir" | "link" | "other";
   readonly ino: bigint;
   readonly size: bigint;
@@ -20,7 +20,7 @@ export interface TreeOptions {
   /** False: neither counted nor entered. */
   readonly accept?: (within: string) => boolean;
   /** Called for each entry in the order of the walk; `reach` is a path that passes no folder again. */
-  readonly visit?: (within: string, seen: Seen, reach: string) => Promise<void>;
+  readonly visit?: (within: string, seen: EntryState, reach: string) => Promise<void>;
 }
 
 export const FOLDER_FLAGS =
@@ -34,8 +34,8 @@ const AT_ONCE = 16;
 export async function treeOf(
   root: string,
   options: TreeOptions,
-): Promise<{ entries: Map<string, Seen>; complete: boolean }> {
-  const entries = new Map<string, Seen>();
+): Promise<{ entries: Map<string, EntryState>; complete: boolean }> {
+  const entries = new Map<string, EntryState>();
   const walk = async (reach: string, within: string): Promise<boolean> => {
     const handle = await open(reach, FOLDER_FLAGS).catch(unlessGone);
     if (!handle) return true; // not readable, or gone meanwhile
@@ -49,7 +49,7 @@ export async function treeOf(
         const stat = await lstat(join(folder, name), { bigint: true }).catch(unlessGone);
         if (!stat) continue;
         if (entries.size >= options.maxEntries) return false;
-        const seen = seenOf(stat);
+        const seen = stateOf(stat);
         entries.set(place, seen);
         if (options.visit) visits.push(options.visit(place, seen, join(folder, name)));
         if (visits.length >= AT_ONCE || seen.type === "dir") await Promise.all(visits.splice(0));
@@ -65,7 +65,7 @@ export async function treeOf(
   return { complete: await walk(root, ""), entries };
 }
 
-export function seenOf(stat: BigIntStats): Seen {
+export function stateOf(stat: BigIntStats): EntryState {
   const { ino, size, mtimeNs, ctimeNs, nlink: links } = stat;
   const type = stat.isFile()
     ? "file"

@@ -8,7 +8,7 @@ import type { SandboxMount } from "../../../../reach/sandbox/sandbox.ts";
 import type { FilesPower } from "../../../../contract/powers/files.ts";
 import type { ProcessJob } from "../../../../contract/powers/process.ts";
 import { copyTree, type CopyLimits, type User } from "./copy.ts";
-import { collect, isOpenTo, isPassable, removeAll, surveyOf } from "./direct.ts";
+import { collect, isOpenTo, isPassable, removeAll, scanWorkspace } from "./direct.ts";
 import { merge, type Changes } from "./merge.ts";
 import { namedBelow } from "./named.ts";
 import { disarmNew } from "./repositories.ts";
@@ -69,8 +69,8 @@ export async function placeWorkspace(p: Placing): Promise<Placed> {
 }
 
 /** The real folder that relative paths of this caller start from. */
-export async function rootOf({ territory }: FileRules): Promise<string> {
-  const found = await territory.locate(".", "read");
+export async function rootOf({ pathRules }: FileRules): Promise<string> {
+  const found = await pathRules.locate(".", "read");
   if (!found.ok)
     throw new AppError("FORBIDDEN", found.reason, found.message, { remedy: found.remedy });
   return found.path;
@@ -96,9 +96,9 @@ async function copied(root: string, p: Placing): Promise<Placed> {
     const owner = p.staging.user();
     const copy = join(folder, "workspace");
     await mkdir(copy, { mode: 0o700 });
-    const { territory, maxWriteBytes } = p.rules;
+    const { pathRules, maxWriteBytes } = p.rules;
     const { signal, limits } = p;
-    const mayRead = (within: string): boolean => territory.allows(join(root, within), "read");
+    const mayRead = (within: string): boolean => pathRules.allows(join(root, within), "read");
     const before = await copyTree(root, copy, { user: owner, limits, mayRead, signal });
     const mounts = [{ host: copy, at: INSIDE, access: p.access === "ro" ? "ro" : "rw" }] as const;
     const mergeBack = (): Promise<Changes> =>
@@ -126,14 +126,14 @@ async function copied(root: string, p: Placing): Promise<Placed> {
 }
 
 async function direct(root: string, owner: User | null, p: Placing): Promise<Placed> {
-  const { territory } = p.rules;
-  const survey = await surveyOf(root, territory, {
+  const { pathRules } = p.rules;
+  const survey = await scanWorkspace(root, pathRules, {
     maxEntries: p.limits.inPlace,
     signal: p.signal,
   });
   // What was not looked at could be neither protected nor hidden.
   if (!survey.complete) throw tooMany(root, p.limits.inPlace);
-  const named = await namedBelow(root, territory);
+  const named = await namedBelow(root, pathRules);
   const known = new Set(survey.hidden.map(({ within }) => within));
   const hidden = [...survey.hidden, ...named.hidden.filter(({ within }) => !known.has(within))];
   // Held in place with all folders above: who renames one of those would see what is hidden under another name.
@@ -168,7 +168,7 @@ async function direct(root: string, owner: User | null, p: Placing): Promise<Pla
     collect: () =>
       isReadOnly
         ? Promise.resolve(NOTHING)
-        : collect(root, territory, survey, { maxEntries: Infinity, signal: NEVER, aside }),
+        : collect(root, pathRules, survey, { maxEntries: Infinity, signal: NEVER, aside }),
     discard: () => p.staging.drop(aside),
   };
 }

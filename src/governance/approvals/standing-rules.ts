@@ -3,7 +3,7 @@ import type { Caller, JsonObject } from "../../contract/call.ts";
 import { AppError, type FieldFault } from "../../contract/errors.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { StandingRuleRow } from "../../storage/store/store.ts";
-import type { ApprovalDesk, ApprovalView, RuleMatch, StandingRules } from "./approval.ts";
+import type { ApprovalInbox, ApprovalView, RuleMatch, StandingRules } from "./approval.ts";
 import type { Deciders } from "./deciders.ts";
 import { compileMatches, hasMask, matchFaults } from "./matches.ts";
 import type { ApprovalPowers } from "./powers.ts";
@@ -17,10 +17,10 @@ interface Loaded {
   readonly fits: (args: JsonObject) => boolean;
 }
 
-export function createStanding(
+export function createStandingRules(
   p: ApprovalPowers,
   deciders: Deciders,
-  show: ApprovalDesk["show"],
+  show: ApprovalInbox["show"],
 ): StandingRules & { covers(subject: Subject): string | null | Promise<string | null> } {
   const { standingRules } = p.store;
   const known = new Map<string, readonly Loaded[]>();

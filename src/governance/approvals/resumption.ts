@@ -1,20 +1,20 @@
-// Is there still somebody who wants what was asked for? A yes to what has ended must not run it.
+// Whether an approved call can still be resumed: its caller, run or agent may have ended meanwhile.
 import type { Caller } from "../../contract/call.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import { type Seal, sealedIn, type WaitingCall } from "./seal.ts";
 
-/** What can be gone on with, or why it never will be. */
-export type Fate =
+/** What can be resumed, or why it never will be. */
+export type Resumption =
   | { readonly state: "here"; readonly caller: Caller; readonly waiting: WaitingCall }
-  /** It is gone on with where the run or agent works that it belongs to. */
+  /** The instance where its run or agent works resumes it. */
   | { readonly state: "elsewhere" }
   | { readonly state: "over"; readonly why: string };
 
-export type FateOf = (row: ApprovalRow) => Promise<Fate>;
+export type CheckResumption = (row: ApprovalRow) => Promise<Resumption>;
 
-export function createFate(p: ApprovalPowers, seal: Seal): FateOf {
-  const over = (why: string): Fate => ({ state: "over", why });
+export function createResumptionCheck(p: ApprovalPowers, seal: Seal): CheckResumption {
+  const over = (why: string): Resumption => ({ state: "over", why });
 
   return async (row) => {
     let waiting: WaitingCall;

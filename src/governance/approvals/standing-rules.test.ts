@@ -33,7 +33,7 @@ const HOUR = 3_600;
 
 async function granted(desk: Desk, args?: JsonObject): Promise<string> {
   const { row } = await desk.held(args);
-  await desk.parts.desk.approve(ada, row.id, {});
+  await desk.parts.inbox.approve(ada, row.id, {});
   return row.id;
 }
 
@@ -41,7 +41,7 @@ describe("standing rules", () => {
   test("cover exactly the same call of the same user until they end", async () => {
     const desk = await open();
     const from = await granted(desk);
-    const { draft, list } = desk.parts.desk.rules;
+    const { draft, list } = desk.parts.inbox.rules;
     const { covers } = desk.parts.approvals;
     expect(await covers(desk.call())).toBeNull();
     const rule = await draft(ada, from, { expiresInSeconds: HOUR });
@@ -73,7 +73,7 @@ describe("standing rules", () => {
   test("are revoked before that is acknowledged, in one place", async () => {
     for (const shared of [false, true]) {
       const desk = await open({}, { shared });
-      const { draft, revoke, list } = desk.parts.desk.rules;
+      const { draft, revoke, list } = desk.parts.inbox.rules;
       const rule = await draft(ada, await granted(desk), { expiresInSeconds: HOUR });
       const { covers } = desk.parts.approvals;
       expect(await covers(desk.call())).toBe(rule.id);
@@ -90,21 +90,21 @@ describe("standing rules", () => {
 
   test("may be given up by whom they are for, and revoked by administrators", async () => {
     const desk = await open();
-    const { draft, revoke } = desk.parts.desk.rules;
+    const { draft, revoke } = desk.parts.inbox.rules;
     const from = await granted(desk);
     const first = await draft(ada, from, { expiresInSeconds: HOUR });
     await revoke(agent, first.id);
     const second = await draft(ada, from, { expiresInSeconds: HOUR });
     const admin = { ...person("root"), role: "admin" as const };
     await revoke(admin, second.id);
-    expect(await desk.parts.desk.rules.list(admin)).toEqual([]);
+    expect(await desk.parts.inbox.rules.list(admin)).toEqual([]);
   });
 
   test("match by pointer: equal or glob", async () => {
     const desk = await open();
     const from = await granted(desk, { path: "notes/a.md", content: "hi" });
     const matches = [{ pointer: "/path", glob: "notes/*.md" }];
-    const rule = await desk.parts.desk.rules.draft(ada, from, { expiresInSeconds: HOUR, matches });
+    const rule = await desk.parts.inbox.rules.draft(ada, from, { expiresInSeconds: HOUR, matches });
     const { covers } = desk.parts.approvals;
     const path = (text: string) => covers(desk.call({ path: text, content: "anything" }));
     expect(await path("notes/b.md")).toBe(rule.id);
@@ -117,7 +117,7 @@ describe("standing rules", () => {
       "",
     ])
       expect(path(other)).toBeNull();
-    const any = await desk.parts.desk.rules.draft(ada, from, {
+    const any = await desk.parts.inbox.rules.draft(ada, from, {
       expiresInSeconds: HOUR,
       matches: [],
     });
@@ -127,7 +127,7 @@ describe("standing rules", () => {
   test("say what is wrong with a draft", async () => {
     const desk = await open();
     const from = await granted(desk, { path: "a.md", content: "hi", password: "hunter2" });
-    const { draft } = desk.parts.desk.rules;
+    const { draft } = desk.parts.inbox.rules;
     const errors = async (rule: Parameters<typeof draft>[2]) =>
       (await fault(draft(ada, from, rule))).errors?.map(
         ({ path, message }) => `${path} ${message}`,
@@ -169,14 +169,14 @@ describe("standing rules", () => {
     expect(
       await near(Array.from({ length: 51 }, () => ({ pointer: "/path", equals: "a.md" }))),
     ).toEqual(["/matches expected at most 50"]);
-    expect(await desk.parts.desk.rules.list(ada)).toEqual([]);
+    expect(await desk.parts.inbox.rules.list(ada)).toEqual([]);
   });
 
   test("a tool that can do anything is covered by equal arguments only", async () => {
     const desk = await open();
     desk.tool = freezeTool({ ...writeTool, effects: "system_dangerous" });
     const from = await granted(desk);
-    const { draft } = desk.parts.desk.rules;
+    const { draft } = desk.parts.inbox.rules;
     const more = { expiresInSeconds: HOUR };
     expect(
       (await fault(draft(ada, from, { ...more, matches: [] }))).errors?.[0]?.message,
@@ -190,7 +190,7 @@ describe("standing rules", () => {
 
   test("come from an approval that was granted, by somebody who may decide it, for one person's yes", async () => {
     const desk = await open();
-    const { draft } = desk.parts.desk.rules;
+    const { draft } = desk.parts.inbox.rules;
     const { row } = await desk.held();
     const rule = { expiresInSeconds: HOUR };
     expect(await fault(draft(ada, row.id, rule))).toMatchObject({
@@ -202,12 +202,12 @@ describe("standing rules", () => {
       reason: "own_approval",
     });
     expect(await fault(draft(person("eve"), row.id, rule))).toMatchObject({ code: "NOT_FOUND" });
-    await desk.parts.desk.decline(ada, row.id, {});
+    await desk.parts.inbox.decline(ada, row.id, {});
     expect((await fault(draft(ada, row.id, rule))).code).toBe("CONFLICT");
     desk.rules = { ...desk.rules, approvals: 2 };
     const two = await desk.held({ path: "2", content: "" });
-    await desk.parts.desk.approve(ada, two.row.id, {});
-    await desk.parts.desk.approve(person("bea"), two.row.id, {});
+    await desk.parts.inbox.approve(ada, two.row.id, {});
+    await desk.parts.inbox.approve(person("bea"), two.row.id, {});
     expect(await fault(draft(ada, two.row.id, rule))).toMatchObject({
       code: "FORBIDDEN",
       reason: "permission_missing",
@@ -217,20 +217,20 @@ describe("standing rules", () => {
   test("there is an end to their number", async () => {
     const desk = await open();
     const from = await granted(desk);
-    const rule = await desk.parts.desk.rules.draft(ada, from, { expiresInSeconds: HOUR });
+    const rule = await desk.parts.inbox.rules.draft(ada, from, { expiresInSeconds: HOUR });
     desk.store.standingRules.active = async () => Array.from({ length: 1_000 }, () => rule);
     expect(
-      await fault(desk.parts.desk.rules.draft(ada, from, { expiresInSeconds: HOUR })),
+      await fault(desk.parts.inbox.rules.draft(ada, from, { expiresInSeconds: HOUR })),
     ).toMatchObject({ code: "CONFLICT", reason: "already_exists" });
   });
 
   test("what was read before a change is not remembered after it", async () => {
     const desk = await open();
-    const rule = await desk.parts.desk.rules.draft(ada, await granted(desk), {
+    const rule = await desk.parts.inbox.rules.draft(ada, await granted(desk), {
       expiresInSeconds: HOUR,
     });
     const early = desk.parts.approvals.covers(desk.call());
-    await desk.parts.desk.rules.revoke(ada, rule.id);
+    await desk.parts.inbox.rules.revoke(ada, rule.id);
     await early;
     expect(await desk.parts.approvals.covers(desk.call())).toBeNull();
   });

@@ -3,25 +3,25 @@
 import type { Caller, Mandate } from "../../contract/call.ts";
 
 /** A caller as they are now, and when that runs out by itself. */
-export interface Stand {
+export interface CallerStatus {
   readonly caller: Caller;
   readonly until: number | null;
 }
 
-export interface Standing {
+export interface CallerWatch {
   /**
    * `changed` hears the caller as they are from now on whenever their rights have changed, and null once they stand no
    * more: the key was revoked or has run out, the sign-in has ended, the user is gone. Then the watch is over.
    */
   watch(caller: Caller, changed: (now: Caller | null) => void): () => void;
   /** Keys, users, capsules or sign-ins have changed. */
-  look(): void;
+  recheck(): void;
   close(): void;
 }
 
-export interface StandingPowers {
+export interface CallerWatchPowers {
   /** Null: stands no more. Rejects when the store does not answer. */
-  readonly standOf: (mandate: Mandate) => Promise<Stand | null>;
+  readonly statusOf: (mandate: Mandate) => Promise<CallerStatus | null>;
   readonly mandateOf: (caller: Caller) => Mandate;
   readonly now: () => number;
   readonly report: (message: string, fields: object) => void;
@@ -43,7 +43,7 @@ const TICK_MS = 200;
 /** Who cannot be looked up for so long is taken for gone: nothing may outlive a revocation that cannot be heard. */
 const UNKNOWN_FOR_MS = 5_000;
 
-export function createStanding(p: StandingPowers): Standing {
+export function createCallerWatch(p: CallerWatchPowers): CallerWatch {
   const groups = new Map<string, Group>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -70,7 +70,7 @@ export function createStanding(p: StandingPowers): Standing {
     try {
       do {
         group.again = false;
-        const stand = await p.standOf(group.mandate);
+        const stand = await p.statusOf(group.mandate);
         group.failedSince = null;
         if (groups.get(group.key) !== group) return;
         if (stand === null) return end(group);
@@ -130,7 +130,7 @@ export function createStanding(p: StandingPowers): Standing {
         if (mine.watchers.size === 0 && groups.get(key) === mine) groups.delete(key);
       };
     },
-    look() {
+    recheck() {
       for (const group of groups.values()) check(group);
     },
     close() {

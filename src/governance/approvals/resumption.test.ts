@@ -87,7 +87,7 @@ describe("agreeing", () => {
     const desk = await open();
     const { row } = await desk.held();
     desk.tool = testTool();
-    await expect(desk.parts.desk.approve(person("ada"), row.id, {})).rejects.toMatchObject({
+    await expect(desk.parts.inbox.approve(person("ada"), row.id, {})).rejects.toMatchObject({
       fault: {
         code: "CONFLICT",
         reason: "stale",

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { startApp, type StartedApp } from "../../../test/fixtures/app.ts";
 import { mandateOf, type Caller } from "../../contract/call.ts";
-import { createStanding, type Standing, type StandingPowers } from "./standing.ts";
+import { createCallerWatch, type CallerWatch, type CallerWatchPowers } from "./caller-watch.ts";
 
 let app: StartedApp;
 let admin: Caller;
@@ -14,12 +14,12 @@ afterAll(() => app.close());
 
 let clock = 0;
 let reported: string[] = [];
-const opened: Standing[] = [];
-const open = (standOf: StandingPowers["standOf"]): Standing => {
+const opened: CallerWatch[] = [];
+const open = (statusOf: CallerWatchPowers["statusOf"]): CallerWatch => {
   clock = 0;
   reported = [];
   const report = (message: string) => void reported.push(message);
-  const standing = createStanding({ standOf, mandateOf, now: () => clock, report });
+  const standing = createCallerWatch({ statusOf, mandateOf, now: () => clock, report });
   opened.push(standing);
   return standing;
 };
@@ -40,13 +40,13 @@ it("hears a right that was taken, the end of its key, and nothing after that", a
   const told: (string | null)[] = [];
   standing.watch(caller, (now) => told.push(now && now.level));
   await app.doors.directory.updateUser(admin, caller.userId, { plan: "free" });
-  standing.look();
+  standing.recheck();
   await expect.poll(() => told).toEqual(["execute_basic"]);
-  standing.look();
+  standing.recheck();
   await app.doors.directory.revokeKey(admin, caller.keyId ?? "");
-  standing.look();
+  standing.recheck();
   await expect.poll(() => told).toEqual(["execute_basic", null]);
-  standing.look();
+  standing.recheck();
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(told.length).toBe(2);
 });
@@ -79,7 +79,7 @@ it("a store that answers again within that time ends nothing", async () => {
   const before = asked;
   await expect.poll(() => asked).toBeGreaterThan(before);
   clock = 60_000;
-  standing.look();
+  standing.recheck();
   await expect.poll(() => asked).toBeGreaterThan(before + 1);
   expect([told, reported]).toEqual([[], []]);
 });

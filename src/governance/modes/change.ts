@@ -1,0 +1,81 @@
+// How a change of the mode is built and recorded, and what a person's switch must look like.
+import { MODES, type JsonObject, type Mode } from "../../contract/call.ts";
+import { AppError, type FieldFault } from "../../contract/errors.ts";
+import type { Change } from "./mode-store.ts";
+import { stricterOf, type StoredMode } from "./stored.ts";
+
+const MIN_FOR_MS = 60_000;
+const MAX_FOR_MS = 7 * 24 * 3_600_000;
+const MAX_REASON = 500;
+
+export interface ChangeDetails {
+  readonly by: string;
+  readonly reason: string;
+  readonly tenantId: string;
+  readonly until: number | null;
+  readonly now: number;
+  /** The sensors' values at this moment, for the record. */
+  readonly sensors: JsonObject;
+}
+
+export function changeTo(before: StoredMode, to: Mode, details: ChangeDetails): Change {
+  const { by, reason, tenantId, until, now, sensors } = details;
+  const revertTo = until === null ? null : wayBack(before, to);
+  const next: StoredMode = {
+    index: before.index + 1,
+    mode: to,
+    reason,
+    by,
+    since: now,
+    until,
+    revertTo,
+    proposal: null,
+    ...(by.startsWith("sensor:") ? { before: before.mode } : {}),
+  };
+  const confirms = before.proposal?.mode === to ? { proposal: { ...before.proposal } } : {};
+  const body = {
+    from: before.mode,
+    to,
+    reason,
+    by,
+    until,
+    sensors,
+    index: next.index,
+    ...confirms,
+  };
+  return { next, note: { action: "mode.changed", who: { tenantId, userId: by }, body } };
+}
+
+/**
+ * Where a timed mode goes back to: the mode before, or what that one would have gone back to if it is stricter. Out of
+ * LOCKDOWN the way leads through RECOVERY.
+ */
+function wayBack(before: StoredMode, to: Mode): Mode {
+  if (to === "LOCKDOWN") return "RECOVERY";
+  const base = before.mode === to ? "NORMAL" : before.mode;
+  return stricterOf(base, before.revertTo ?? base);
+}
+
+export function requireValidSwitch(mode: Mode, reason: string, forMs: number | undefined): void {
+  const errors: FieldFault[] = [];
+  if (!MODES.includes(mode))
+    errors.push({ path: "/mode", message: `expected one of ${MODES.join(", ")}` });
+  if (reason.length < 1 || reason.length > MAX_REASON)
+    errors.push({
+      path: "/reason",
+      message: `expected 1 to ${MAX_REASON} characters`,
+      suggestion: "say why: it stands in the record and is shown to everybody",
+    });
+  if (forMs !== undefined && !(forMs >= MIN_FOR_MS && forMs <= MAX_FOR_MS))
+    errors.push({
+      path: "/forSeconds",
+      message: "expected 60 (a minute) to 604800 (seven days)",
+      suggestion: "leave it out for a mode that stays until somebody changes it",
+    });
+  const [first] = errors;
+  if (!first) return;
+  throw new AppError("BAD_REQUEST", "invalid_input", `${first.path}: ${first.message}`, {
+    remedy: first.suggestion ?? "correct the fields listed in errors and send the request again",
+    errors,
+  });
+}
