@@ -1,17 +1,8 @@
 // The store port: durable and transactional. SQLite on one machine, PostgreSQL beyond it; one suite proves both alike.
 import { z } from "zod";
-import type {
-  CancelReason,
-  Json,
-  JsonObject,
-  KeyLimits,
-  Level,
-  Plan,
-  Status,
-} from "../../contract/call.ts";
+import type { Json, JsonObject, KeyLimits, Level, Plan } from "../../contract/call.ts";
 import type { DocumentKind, DocumentState, DocumentVersion } from "../../contract/document.ts";
 import type { Tool } from "../../contract/tool.ts";
-import type { PackedVerdicts } from "../../util/record/packed-verdicts.ts";
 import type { WatchedFiles } from "../../util/files/watched-files.ts";
 import type { EventFacts } from "./body.ts";
 import type {
@@ -23,7 +14,7 @@ import type {
   TupleKey,
   TupleRow,
 } from "./rows/gate.ts";
-import type { Cut, ExecutionStore, ResultRoom, ResultRow } from "./rows/history.ts";
+import type { ExecutionStore, ResultRoom, ResultRow } from "./rows/history.ts";
 import type {
   ChainHead,
   CheckpointRow,
@@ -137,69 +128,6 @@ export interface LogFilter {
   readonly tenantActions?: readonly Action[];
   /** Also events of these actions in any tenant. */
   readonly houseActions?: readonly Action[];
-}
-
-/** Body of `tool.execution.start`, and (with the end merged in) of `.denied`: an execution's first event. */
-export interface StartBody {
-  readonly toolName: string;
-  readonly requestedName: string;
-  readonly category: string;
-  readonly status: Status;
-  /** Masked before it gets here; the beginning, where `argumentsCut` says so. */
-  readonly arguments: JsonObject;
-  readonly argumentsCut: Cut | null;
-  readonly startTime: number;
-  readonly timeout: number;
-  readonly userId: string;
-  readonly tenantId: string;
-  readonly capsuleId: string | null;
-  readonly keyId: string | null;
-  readonly sessionId: string | null;
-  readonly metadata: JsonObject | null;
-  readonly idempotencyKey: string | null;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly toolVersion: string | null;
-  readonly toolPin: string | null;
-  readonly runner: string | null;
-  readonly entry: string;
-  readonly instanceId: string;
-  /** As the log keeps them: `unpackVerdicts` gives them back. */
-  readonly gates: PackedVerdicts;
-  /** Set when the call waits, or waited, for a person. */
-  readonly approvalId: string | null;
-  /** What it uses of the tenant's budget, counted when it starts (not when it is held). */
-  readonly budget: Readonly<Record<string, number>>;
-  /** True when `usage.reserve` made a reservation for it: the start turns that into use. */
-  readonly reserved: boolean;
-  readonly mode: string;
-  readonly roles: readonly string[];
-}
-
-/** Body of `.complete`, `.failed`, `.cancelled`. */
-export interface EndBody {
-  readonly status: Status;
-  readonly endTime: number;
-  readonly executionTime: number;
-  /** The beginning, where `resultCut` says so. */
-  readonly result: Json;
-  readonly resultCut: Cut | null;
-  readonly error: string | null;
-  readonly errorCode: string | null;
-  readonly errorReason: string | null;
-  readonly remedy: string | null;
-  readonly cancelReason: CancelReason | null;
-  readonly metadata: JsonObject | null;
-  /** For the rollups, so that the projection needs no look-up. */
-  readonly toolName: string;
-  readonly category: string;
-  readonly userId: string;
-  readonly startTime: number;
-  /** Correction of what the start counted: negative when the tool was never reached, the difference when it used more or less. */
-  readonly budgetDelta: Readonly<Record<string, number>>;
-  /** Those of the start; events of earlier releases have none. */
-  readonly traceId?: string;
-  readonly spanId?: string;
 }
 
 export interface TenantRow {
