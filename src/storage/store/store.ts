@@ -47,7 +47,7 @@ export const storeConfig = z
     "Where everything durable lives: sqlite:<file> (relative to the data directory) or postgres://…",
   );
 
-/** Audit actions (requirements C27). */
+/** Audit actions. */
 export const ACTIONS = [
   "tool.execution.start",
   "tool.execution.complete",
@@ -196,7 +196,7 @@ export class AlreadyExists extends Error {
 /** Thrown when a condition of a write does not hold; nothing was written. */
 export class PreconditionFailed extends Error {}
 
-/** Calls go on and are in the log; what is told of them afterwards is not all. */
+/** Calls go on and are in the log, but history lacks some of them. */
 export class HistoryBehind extends Error {}
 
 /** The log cannot be written, so nothing runs. The message is for everybody. */
@@ -210,9 +210,9 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
   readonly log: {
     /**
      * Durable when it resolves, with the sequence number of the event. Events appended while a commit is under way
-     * form the next group; order of calls is order in the log. The execution projection and the rollups are written
-     * in the same transaction. Rejects when the log cannot be written. Whoever has at
-     * hand what the body says of its execution saves the store from reading it again.
+     * form the next group; order of calls is order in the log. Rejects when the log cannot be written. Executions and
+     * rollups follow: on PostgreSQL in the same transaction, on SQLite in a later one that reads of them wait for.
+     * `known` is what the body holds: with it the text need not be parsed.
      */
     append(event: LogEvent, known?: EventFacts): Promise<number>;
     /** Events of one user's executions after `seq`, oldest first, for resuming a stream. A page ends early where they are large; an empty one is the end. */
