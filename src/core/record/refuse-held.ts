@@ -1,6 +1,7 @@
 // A call that waited for a person and will not run: its record ends, and what it had reserved is given back.
 import type { Verdict } from "../../contract/call.ts";
 import type { Fault } from "../../contract/errors.ts";
+import { startFields } from "../../storage/store/body.ts";
 import type {
   EndBody,
   ExecutionRecord,
@@ -41,67 +42,11 @@ export const refuseHeld =
   };
 
 /** A denial is start and end in one. */
-function startOf(row: ExecutionRecord): StartBody {
-  const {
-    toolName,
-    requestedName,
-    category,
-    arguments: args,
-    argumentsCut,
-    startTime,
-    timeout,
-    userId,
-    tenantId,
-    capsuleId,
-    keyId,
-    sessionId,
-    metadata,
-    idempotencyKey,
-    traceId,
-    spanId,
-    toolVersion,
-    toolPin,
-    runner,
-    entry,
-    instanceId,
-    gates,
-    approvalId,
-    budget,
-    reserved,
-    mode,
-    roles,
-  } = row;
-  return {
-    toolName,
-    requestedName,
-    category,
-    status: "failed",
-    arguments: args,
-    argumentsCut,
-    startTime,
-    timeout,
-    userId,
-    tenantId,
-    capsuleId,
-    keyId,
-    sessionId,
-    metadata,
-    idempotencyKey,
-    traceId,
-    spanId,
-    toolVersion,
-    toolPin,
-    runner,
-    entry,
-    instanceId,
-    gates: packVerdicts(gates as unknown as readonly Verdict[]),
-    approvalId,
-    budget,
-    reserved,
-    mode,
-    roles,
-  };
-}
+const startOf = (row: ExecutionRecord): StartBody => ({
+  ...startFields(row),
+  status: "failed",
+  gates: packVerdicts(row.gates as unknown as readonly Verdict[]),
+});
 
 function endOf(row: ExecutionRecord, fault: Fault, at: number, cancelled: boolean): EndBody {
   return {

@@ -1,6 +1,7 @@
 // The text of a start event. One is made for every call, and half of it is the same for all calls of one caller to one tool:
-// that half is made once. Everything goes through JSON.stringify, piece by piece.
+// that half is made once. The fields and their order are those of `START_BODY`.
 import type { Call, Caller } from "../../contract/call.ts";
+import { startNames, type StartName } from "../../storage/store/body.ts";
 import type { WrittenStart } from "../../storage/store/store.ts";
 
 type Tool = NonNullable<Call["tool"]>;
@@ -30,60 +31,29 @@ export function createStartText(): StartText {
   }
 
   return (call, body) => {
-    const {
-      argumentsCut,
-      sessionId,
-      metadata,
-      idempotencyKey,
-      approvalId,
-      budget,
-      reserved,
-      mode,
-    } = body;
-    let text = `${headOf(call, body)},"status":"${body.status}","arguments":${JSON.stringify(body.arguments)},"startTime":${body.startTime},"timeout":${body.timeout}`;
-    text += `,"traceId":${JSON.stringify(body.traceId)},"spanId":${JSON.stringify(body.spanId)},"gates":${JSON.stringify(body.gates)}`;
-    if (budget !== undefined) text += `,"budget":${JSON.stringify(budget)}`;
-    if (argumentsCut) text += `,"argumentsCut":${JSON.stringify(argumentsCut)}`;
-    if (sessionId !== undefined) text += `,"sessionId":${JSON.stringify(sessionId)}`;
-    if (metadata !== undefined) text += `,"metadata":${JSON.stringify(metadata)}`;
-    if (idempotencyKey !== undefined) text += `,"idempotencyKey":${JSON.stringify(idempotencyKey)}`;
-    if (approvalId !== undefined) text += `,"approvalId":${JSON.stringify(approvalId)}`;
-    if (reserved !== undefined) text += `,"reserved":${reserved}`;
-    if (mode !== undefined) text += `,"mode":${JSON.stringify(mode)}`;
+    let text = headOf(call, body);
+    for (let i = 0; i < OWN.length; i++) {
+      const { name, prefix } = OWN[i] as OwnField;
+      const value = body[name];
+      if (typeof value === "number") text += prefix + value;
+      else if (value !== undefined) text += prefix + JSON.stringify(value);
+    }
     return `${text}}`;
   };
 }
 
-/** What the caller, the tool and the instance say, open at its end. Callers and tools are never changed, only replaced. */
+interface OwnField {
+  readonly name: StartName;
+  readonly prefix: string;
+}
+
+/** Fields of the call itself, each with the text before its value. */
+const OWN: readonly OwnField[] = [...startNames("always"), ...startNames("unusual")].map(
+  (name) => ({ name, prefix: `,${JSON.stringify(name)}:` }),
+);
+const CACHED = startNames("cached");
+
+/** The text of the cached fields, open at its end. Callers and tools are never changed, only replaced. */
 function headText(body: WrittenStart): string {
-  const {
-    toolName,
-    requestedName,
-    category,
-    userId,
-    tenantId,
-    capsuleId,
-    keyId,
-    toolVersion,
-    toolPin,
-    runner,
-    entry,
-    instanceId,
-    roles,
-  } = body;
-  return JSON.stringify({
-    toolName,
-    requestedName,
-    category,
-    userId,
-    tenantId,
-    capsuleId,
-    keyId,
-    toolVersion,
-    toolPin,
-    runner,
-    entry,
-    instanceId,
-    roles,
-  }).slice(0, -1);
+  return JSON.stringify(Object.fromEntries(CACHED.map((name) => [name, body[name]]))).slice(0, -1);
 }

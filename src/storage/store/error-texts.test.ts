@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import type { Ended } from "./projection.ts";
-import { sayings } from "./error-texts.ts";
+import type { Ended } from "./execution-fields.ts";
+import { createErrorTextIndex } from "./error-texts.ts";
 
 const end = (seq: number, other: Partial<Ended> = {}): Ended => ({
   seq,
+  errorSeq: null,
   tenantId: "local",
   userId: "ann",
   toolName: "system/echo",
@@ -11,7 +12,7 @@ const end = (seq: number, other: Partial<Ended> = {}): Ended => ({
   status: "failed",
   cancelReason: null,
   errorCode: "NOT_FOUND",
-  said: "no such file",
+  errorText: "no such file",
   startMs: 0,
   endMs: 1,
   durationMs: 1,
@@ -20,43 +21,43 @@ const end = (seq: number, other: Partial<Ended> = {}): Ended => ({
 });
 
 test("the same words refer to the event that had them first", () => {
-  const { seqOf } = sayings();
+  const { seqOf } = createErrorTextIndex();
   expect([end(3), end(5), end(9)].map(seqOf)).toEqual([3, 3, 3]);
 });
 
 test("another tenant, status, reason, code or text is another event", () => {
-  const { seqOf } = sayings();
+  const { seqOf } = createErrorTextIndex();
   seqOf(end(1));
   const others: Partial<Ended>[] = [
     { tenantId: "other" },
     { status: "cancelled" },
     { status: "cancelled", cancelReason: "timeout" },
     { errorCode: "TIMEOUT" },
-    { said: "no such dir" },
+    { errorText: "no such dir" },
   ];
   expect(others.map((other, i) => seqOf(end(i + 2, other)))).toEqual([2, 3, 4, 5, 6]);
 });
 
 test("a success refers to nothing, a long text to its own end", () => {
-  const { seqOf } = sayings();
-  expect(seqOf(end(1, { status: "success", errorCode: null, said: null }))).toBeNull();
-  expect([end(2, { said: null }), end(3, { said: null })].map(seqOf)).toEqual([2, 3]);
+  const { seqOf } = createErrorTextIndex();
+  expect(seqOf(end(1, { status: "success", errorCode: null, errorText: null }))).toBeNull();
+  expect([end(2, { errorText: null }), end(3, { errorText: null })].map(seqOf)).toEqual([2, 3]);
 });
 
 test("nothing is referred to from far away, or after its transaction failed", () => {
-  const { seqOf, forget } = sayings();
+  const { seqOf, clear } = createErrorTextIndex();
   expect([end(1), end(1_048_576), end(1_048_577), end(1_048_578)].map(seqOf)).toEqual([
     1, 1, 1_048_577, 1_048_577,
   ]);
-  forget();
+  clear();
   expect(seqOf(end(1_048_579))).toBe(1_048_579);
 });
 
 test("a flood of different texts is not kept without end", () => {
-  const { seqOf } = sayings();
+  const { seqOf } = createErrorTextIndex();
   seqOf(end(1));
-  for (let i = 2; i <= 1_000; i++) seqOf(end(i, { said: `text ${i}` }));
+  for (let i = 2; i <= 1_000; i++) seqOf(end(i, { errorText: `text ${i}` }));
   expect(seqOf(end(1_001))).toBe(1);
-  seqOf(end(1_002, { said: "one too many" }));
+  seqOf(end(1_002, { errorText: "one too many" }));
   expect(seqOf(end(1_003))).toBe(1_003);
 });

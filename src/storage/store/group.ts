@@ -43,7 +43,7 @@ export interface Groups {
   failing(): boolean;
 }
 
-/** Beyond it the writer is so far behind that refusing is kinder than waiting. */
+/** With more of them a write is refused: waiting would take too long. */
 const MAX_WAITING = 100_000;
 
 interface Group {
@@ -88,7 +88,7 @@ export interface Pace {
   readonly ahead: number;
   /** A group this large is full, and does not wait for the end of the turn. */
   readonly fullAt: number;
-  /** No group is larger: what waits behind it is the next one. */
+  /** No group is larger: what comes after it is the next one. */
   readonly most: number;
 }
 

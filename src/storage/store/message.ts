@@ -1,8 +1,17 @@
 // How events and statements look inside the flat message between the main thread and the writer thread. What an event says of
 // its execution travels beside its text, so that the writer reads no text.
 import type { CancelReason, Status } from "../../contract/call.ts";
+import type { EventFacts, WrittenEnd, WrittenStart } from "./body.ts";
+import {
+  END_LIST,
+  START_LIST,
+  type Amounts,
+  type Ended,
+  type FieldList,
+  type Started,
+} from "./execution-fields.ts";
 import { failure, StatementFailed, type Flat, type Groups } from "./group.ts";
-import { project, type Amounts, type Effect, type Ended, type Started } from "./projection.ts";
+import { amountsIn, assertStarts, errorTextOf, partsOf, type Effect } from "./projection.ts";
 import type { StepName } from "./sqlite/rebuild.ts";
 import type { LogEvent, Store } from "./store.ts";
 
@@ -22,57 +31,49 @@ export interface Statement {
 /** Puts events into the queue; one that makes no sense is refused alone. */
 export const appender =
   (queue: Groups): Store["log"]["append"] =>
-  (event, known) => {
-    try {
-      const effect = project(event, known);
-      return queue.push((flat) => putEvent(flat, event, effect)) as Promise<number>;
-    } catch (cause) {
-      return Promise.reject(new StatementFailed(failure(cause)));
-    }
-  };
+  (event, known) =>
+    queue.push((flat) => {
+      try {
+        putEvent(flat, event, known);
+      } catch (cause) {
+        throw new StatementFailed(failure(cause));
+      }
+    }) as Promise<number>;
 
-function putEvent(flat: Flat[], e: LogEvent, effect: Effect | null): void {
-  const kind = effect === null ? EVENT : (effect.start ? START : 0) + (effect.end ? END : 0);
-  flat.push(kind, e.tenantId, e.at, e.action, e.actor, e.executionId, e.body);
-  if (effect?.start) putStart(flat, e, effect.start);
-  if (effect?.end) putEnd(flat, e, effect.end);
+/** The fields go from the body to the message without an object in between: this is done for every event. */
+function putEvent(flat: Flat[], event: LogEvent, known: EventFacts | undefined): void {
+  const parts = partsOf(event);
+  const kind = parts === null ? EVENT : (parts.start ? START : 0) + (parts.end ? END : 0);
+  const { tenantId, at, action, actor, executionId, body: text } = event;
+  flat.push(kind, tenantId, at, action, actor, executionId, text);
+  if (parts === null) return;
+  const body = (known ?? JSON.parse(text)) as WrittenStart & WrittenEnd;
+  if (parts.start) {
+    putFields(START_LIST, flat, event, body);
+    assertStarts(parts, body);
+    flat.push(parts.runs && body.reserved === true);
+    putAmounts(flat, parts.runs ? amountsIn(body.budget, "budget") : null);
+  }
+  if (parts.end) {
+    putFields(END_LIST, flat, event, body);
+    // Successful calls have none.
+    if (body.status !== "success") flat.push(errorTextOf(body));
+    putAmounts(flat, amountsIn(body.budgetDelta, "budgetDelta"));
+  }
 }
 
-/** Null where it is the event's own: most values are, and need not travel twice. */
-const unless = <T extends Flat>(own: T, value: T): T | null => (value === own ? null : value);
-
-function putStart(fields: Flat[], e: LogEvent, s: Started): void {
-  fields.push(
-    unless(e.actor, s.userId),
-    s.toolName,
-    s.category,
-    s.status,
-    unless(e.at, s.startMs),
-    s.timeoutMs,
-    s.instanceId,
-    s.approvalId,
-    s.reserved,
-    s.sessionId,
-    s.traceKey,
-  );
-  putAmounts(fields, s.budget);
-}
-
-function putEnd(fields: Flat[], e: LogEvent, end: Ended): void {
-  fields.push(
-    unless(e.actor, end.userId),
-    end.toolName,
-    end.category,
-    end.status,
-    end.cancelReason,
-    end.errorCode,
-    unless(e.at, end.startMs),
-    unless(e.at, end.endMs),
-    end.durationMs,
-  );
-  // Only where there is something to say: successful calls do not pay for it.
-  if (end.status !== "success") fields.push(end.said);
-  putAmounts(fields, end.budget);
+/** Null where the event has the same value: most do, and need not travel twice. */
+function putFields<Body>(
+  { from, sameAs }: FieldList<Body, unknown>,
+  flat: Flat[],
+  event: LogEvent,
+  body: Body,
+): void {
+  for (let i = 0; i < from.length; i++) {
+    const value = (from[i] as (body: Body) => Flat)(body);
+    const same = sameAs[i] as "actor" | "at" | null;
+    flat.push(same !== null && event[same] === value ? null : value);
+  }
 }
 
 function putAmounts(fields: Flat[], amounts: Amounts | null): void {
@@ -137,43 +138,42 @@ function eventAt(c: Cursor): LogEvent {
   };
 }
 
-function startAt(c: Cursor, e: LogEvent): Started {
+// Literals, since they are made for every event: their types and a test hold them to the tables of fields.
+function startAt(c: Cursor, event: LogEvent): Started {
   return {
     seq: 0,
-    tenantId: e.tenantId,
-    userId: (c.next() ?? e.actor) as string,
+    tenantId: event.tenantId,
+    userId: (c.next() ?? event.actor) as string,
     toolName: c.next() as string,
     category: c.next() as string,
     status: c.next() as Status,
-    startMs: (c.next() ?? e.at) as number,
+    startMs: (c.next() ?? event.at) as number,
     timeoutMs: c.next() as number,
     instanceId: c.next() as string,
     approvalId: c.next() as string | null,
-    reserved: c.next() as boolean,
     sessionId: c.next() as string | null,
     traceKey: c.next() as number | null,
+    reserved: c.next() as boolean,
     budget: amountsAt(c),
   };
 }
 
-function endAt(c: Cursor, e: LogEvent): Ended {
-  const userId = (c.next() ?? e.actor) as string;
-  const toolName = c.next() as string;
-  const category = c.next() as string;
+function endAt(c: Cursor, event: LogEvent): Ended {
   const status = c.next() as Ended["status"];
   return {
     seq: 0,
-    tenantId: e.tenantId,
-    userId,
-    toolName,
-    category,
+    errorSeq: null,
+    tenantId: event.tenantId,
     status,
+    userId: (c.next() ?? event.actor) as string,
+    toolName: c.next() as string,
+    category: c.next() as string,
     cancelReason: c.next() as CancelReason | null,
     errorCode: c.next() as string | null,
-    startMs: (c.next() ?? e.at) as number,
-    endMs: (c.next() ?? e.at) as number,
+    startMs: (c.next() ?? event.at) as number,
+    endMs: (c.next() ?? event.at) as number,
     durationMs: c.next() as number,
-    said: status === "success" ? null : (c.next() as string | null),
+    errorText: status === "success" ? null : (c.next() as string | null),
     budget: amountsAt(c),
   };
 }

@@ -1,50 +1,17 @@
 // What an event of the log means for history: pure, so that both databases, and a later rebuild, agree.
-import type { CancelReason, Status } from "../../contract/call.ts";
-import type { EndFacts, EventFacts, StartFacts } from "./body.ts";
-import { MAX_SAID } from "./error-texts.ts";
+import type { WrittenEnd, WrittenStart } from "./body.ts";
+import { MAX_ERROR_TEXT } from "./error-texts.ts";
+import {
+  END_LIST,
+  finite,
+  START_LIST,
+  textOrNull,
+  type Amounts,
+  type Ended,
+  type FieldList,
+  type Started,
+} from "./execution-fields.ts";
 import type { LogEvent } from "./store.ts";
-
-export interface Started {
-  /** 0 until the writer gives the event its number. */
-  seq: number;
-  readonly tenantId: string;
-  readonly userId: string;
-  readonly toolName: string;
-  readonly category: string;
-  readonly status: Status;
-  readonly startMs: number;
-  readonly timeoutMs: number;
-  readonly instanceId: string;
-  readonly approvalId: string | null;
-  readonly sessionId: string | null;
-  /** The beginning of the trace id as a number: enough to find it by. */
-  readonly traceKey: number | null;
-  /** Counted when the row takes this start; nothing while it is held. */
-  readonly budget: Amounts | null;
-  /** Its reservation becomes use. */
-  readonly reserved: boolean;
-}
-
-export interface Ended {
-  seq: number;
-  readonly tenantId: string;
-  readonly userId: string;
-  readonly toolName: string;
-  readonly category: string;
-  readonly status: "success" | "failed" | "cancelled";
-  readonly cancelReason: CancelReason | null;
-  readonly errorCode: string | null;
-  /** The words of an unsuccessful end beside its code; null when they are many. */
-  readonly said: string | null;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly durationMs: number;
-  /** Corrects what the start counted. */
-  readonly budget: Amounts | null;
-}
-
-/** Per metric; a wrong one would spoil the sums of a whole tenant, so each is checked. */
-export type Amounts = Readonly<Record<string, number>>;
 
 /** All that one group of events does to one execution: at most one write. */
 export interface Change {
@@ -60,33 +27,51 @@ export interface Effect {
   readonly end: Ended | null;
 }
 
-/**
- * Null when history does not care. Throws on a body that is not of its action. `known` is what the body says, where the
- * author has it at hand: then its text need not be read.
- */
-export function project(event: LogEvent, known?: EventFacts): Effect | null {
-  if (event.executionId === null) return null;
-  const { tenantId, action } = event;
-  const read = (): EventFacts => known ?? (JSON.parse(event.body) as EventFacts);
+/** What an event of an action says. */
+interface Parts {
+  readonly start: boolean;
+  readonly end: boolean;
+  /** The call runs: its budget is counted and its reservation becomes use. */
+  readonly runs: boolean;
+}
+
+const START: Parts = { start: true, end: false, runs: true };
+const HELD: Parts = { start: true, end: false, runs: false };
+const END: Parts = { start: false, end: true, runs: false };
+const DENIED: Parts = { start: true, end: true, runs: false };
+
+/** Null when it says nothing of an execution. */
+export function partsOf({ executionId, action }: LogEvent): Parts | null {
+  if (executionId === null) return null;
   switch (action) {
     case "tool.execution.start":
-    case "tool.execution.held": {
-      const start = startOf(tenantId, read() as StartFacts, action === "tool.execution.start");
-      if (start.status !== "pending" && start.status !== "running")
-        throw new TypeError(`a start event has the status ${JSON.stringify(start.status)}`);
-      return { start, end: null };
-    }
+      return START;
+    case "tool.execution.held":
+      return HELD;
     case "tool.execution.complete":
     case "tool.execution.failed":
     case "tool.execution.cancelled":
-      return { start: null, end: endOf(tenantId, read() as EndFacts) };
-    case "tool.execution.denied": {
-      const both = read() as StartFacts & EndFacts;
-      return { start: startOf(tenantId, both, false), end: endOf(tenantId, both) };
-    }
+      return END;
+    case "tool.execution.denied":
+      return DENIED;
     default:
       return null;
   }
+}
+
+export function assertStarts({ end }: Parts, { status }: WrittenStart): void {
+  if (!end && status !== "pending" && status !== "running")
+    throw new TypeError(`a start event has the status ${JSON.stringify(status)}`);
+}
+
+/** Null when it says nothing of an execution. Throws on a body that is not of its action. */
+export function project(event: LogEvent): Effect | null {
+  const parts = partsOf(event);
+  if (parts === null) return null;
+  const body = JSON.parse(event.body) as WrittenStart & WrittenEnd;
+  const start = parts.start ? startOf(event.tenantId, body, parts.runs) : null;
+  if (start) assertStarts(parts, body);
+  return { start, end: parts.end ? endOf(event.tenantId, body) : null };
 }
 
 /** Adds what an event did to what its group does. */
@@ -115,57 +100,39 @@ function finish(changes: Changes, id: string, end: Ended): void {
   else change.end ??= end;
 }
 
-function startOf(tenantId: string, body: StartFacts, runs: boolean): Started {
-  return {
-    seq: 0,
-    tenantId,
-    userId: text(body.userId, "userId"),
-    toolName: text(body.toolName, "toolName"),
-    category: text(body.category, "category"),
-    status: body.status,
-    startMs: integer(body.startTime, "startTime"),
-    timeoutMs: integer(body.timeout, "timeout"),
-    instanceId: text(body.instanceId, "instanceId"),
-    approvalId: textOrNull(body.approvalId, "approvalId"),
-    sessionId: textOrNull(body.sessionId, "sessionId"),
-    traceKey: traceKeyOf(body.traceId),
-    budget: runs ? amounts(body.budget, "budget") : null,
-    reserved: runs && body.reserved === true,
-  };
+function startOf(tenantId: string, body: WrittenStart, runs: boolean): Started {
+  const budget = runs ? amountsIn(body.budget, "budget") : null;
+  const reserved = runs && body.reserved === true;
+  return read(START_LIST, body, { ...START_LIST.empty, tenantId, budget, reserved });
 }
 
-function endOf(tenantId: string, body: EndFacts): Ended {
-  const { status } = body;
-  if (status !== "success" && status !== "failed" && status !== "cancelled")
-    throw new TypeError(`an end event has the status ${JSON.stringify(status)}`);
-  return {
-    seq: 0,
-    tenantId,
-    userId: text(body.userId, "userId"),
-    toolName: text(body.toolName, "toolName"),
-    category: text(body.category, "category"),
-    status,
-    cancelReason: textOrNull(body.cancelReason, "cancelReason") as CancelReason | null,
-    errorCode: textOrNull(body.errorCode, "errorCode"),
-    said: status === "success" ? null : saidIn(body),
-    startMs: integer(body.startTime, "startTime"),
-    endMs: integer(body.endTime, "endTime"),
-    durationMs: finite(body.executionTime, "executionTime"),
-    budget: amounts(body.budgetDelta, "budgetDelta"),
-  };
+function endOf(tenantId: string, body: WrittenEnd): Ended {
+  const end = read(END_LIST, body, { ...END_LIST.empty, tenantId });
+  const errorText = end.status === "success" ? null : errorTextOf(body);
+  return Object.assign(end, { errorText, budget: amountsIn(body.budgetDelta, "budgetDelta") });
+}
+
+function read<Body, Value extends object>(
+  { keys, from }: FieldList<Body, Value>,
+  body: Body,
+  value: Value,
+): Value {
+  const fields = value as Record<string, unknown>;
+  for (let i = 0; i < keys.length; i++) fields[keys[i] as string] = from[i]?.(body);
+  return value;
 }
 
 /** As JSON, which any text can be written as. */
-function saidIn(body: EndFacts): string | null {
-  const said = JSON.stringify([
+export function errorTextOf(body: WrittenEnd): string | null {
+  const text = JSON.stringify([
     textOrNull(body.error, "error"),
     textOrNull(body.errorReason, "errorReason"),
   ]);
-  return said.length > MAX_SAID ? null : said;
+  return text.length > MAX_ERROR_TEXT ? null : text;
 }
 
 /** Null when there is nothing to count: in events of the first release, and in most ends. */
-function amounts(value: unknown, field: string): Amounts | null {
+export function amountsIn(value: unknown, field: string): Amounts | null {
   if (value === undefined || value === null) return null;
   let some = false;
   for (const metric in value) {
@@ -173,32 +140,4 @@ function amounts(value: unknown, field: string): Amounts | null {
     some = true;
   }
   return some ? (value as Amounts) : null;
-}
-
-function text(value: unknown, field: string): string {
-  if (typeof value === "string") return value;
-  throw new TypeError(`an execution event lacks ${field}`);
-}
-
-const TRACE_DIGITS = 12;
-
-/** Null when it is no trace id. A whole one would make every row longer; whoever finds by this compares the rest. */
-export function traceKeyOf(traceId: unknown): number | null {
-  if (typeof traceId !== "string") return null;
-  const key = Number.parseInt(traceId.slice(0, TRACE_DIGITS), 16);
-  return Number.isNaN(key) ? null : key;
-}
-
-function textOrNull(value: unknown, field: string): string | null {
-  return value === undefined || value === null ? null : text(value, field);
-}
-
-function integer(value: unknown, field: string): number {
-  if (Number.isSafeInteger(value)) return value as number;
-  throw new TypeError(`an execution event has no whole number in ${field}`);
-}
-
-function finite(value: unknown, field: string): number {
-  if (Number.isFinite(value)) return value as number;
-  throw new TypeError(`an execution event has no number in ${field}`);
 }

@@ -1,5 +1,6 @@
 // What one group of events means for the tenants' budgets: one sum per tenant, month and metric, whatever the number of calls.
-import type { Amounts, Change } from "./projection.ts";
+import type { Amounts } from "./execution-fields.ts";
+import type { Change } from "./projection.ts";
 import type { UsageTable } from "./tables/tables.ts";
 
 export interface Tally {

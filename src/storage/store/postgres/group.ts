@@ -3,9 +3,10 @@ import { ledgerParts } from "../../../util/record/ledger-line.ts";
 import { bucketOf } from "../buckets.ts";
 import type { Flat } from "../group.ts";
 import { readItems } from "../message.ts";
-import { apply, type Change, type Changes, type Ended, type Started } from "../projection.ts";
+import type { ErrorTextIndex } from "../error-texts.ts";
+import { COLUMNS, END_COLUMNS, type Ended, type Started } from "../execution-fields.ts";
+import { apply, type Change, type Changes } from "../projection.ts";
 import { rollupStatus } from "../rollups.ts";
-import type { Sayings } from "../error-texts.ts";
 import { DAY_HOURS, dayRow, HOUR_MS } from "../tables/tables.ts";
 import { settles, usesOf } from "../tally.ts";
 
@@ -25,7 +26,7 @@ export function groupOf(
   flat: readonly Flat[],
   assumed: number,
   instanceId: string,
-  said: Pick<Sayings, "seqOf">,
+  errorTexts: Pick<ErrorTextIndex, "seqOf">,
 ): Group {
   const columns: (string | number | null)[][] = Array.from({ length: 8 }, () => []);
   const changes: Changes = new Map();
@@ -42,16 +43,20 @@ export function groupOf(
     },
     batch: () => undefined,
   });
-  return { events, values: [assumed, ...columns, ...effectsOf(changes.values(), said)] };
+  return { events, values: [assumed, ...columns, ...effectsOf(changes.values(), errorTexts)] };
 }
 
-function effectsOf(changes: Iterable<Change>, said: Pick<Sayings, "seqOf">): unknown[] {
+function effectsOf(
+  changes: Iterable<Change>,
+  errorTexts: Pick<ErrorTextIndex, "seqOf">,
+): unknown[] {
   const [starts, ends, counted, budgets]: object[][] = [[], [], [], []];
   const settled: string[] = [];
   for (const change of changes) {
     const { id, start, end } = change;
-    if (start) starts?.push(startRow(id, start, end, said));
-    else if (end) ends?.push({ id, ...endColumns(end, said) });
+    if (end) end.errorSeq = errorTexts.seqOf(end);
+    if (start) starts?.push(startRow(id, start, end));
+    else if (end) ends?.push(endRow(id, end));
     if (end) counted?.push(countedRow(id, end));
     for (const use of usesOf(change)) budgets?.push({ id, ...use });
     if (settles(change)) settled.push(id);
@@ -62,35 +67,19 @@ function effectsOf(changes: Iterable<Change>, said: Pick<Sayings, "seqOf">): unk
 const jsonOf = (rows: object[] | undefined): string | null =>
   rows === undefined || rows.length === 0 ? null : JSON.stringify(rows);
 
-function startRow(id: string, start: Started, end: Ended | null, said: Pick<Sayings, "seqOf">) {
-  return {
-    seq: start.seq,
-    id,
-    tenant_id: start.tenantId,
-    user_id: start.userId,
-    tool_name: start.toolName,
-    category: start.category,
-    status: start.status,
-    start_ms: start.startMs,
-    timeout_ms: start.timeoutMs,
-    instance_id: start.instanceId,
-    approval_id: start.approvalId,
-    session_id: start.sessionId,
-    trace_key: start.traceKey,
-    ...(end ? endColumns(end, said) : {}),
-  };
+/** The procedure sets `start_seq` from `seq`. */
+const SENT = COLUMNS.filter(({ name }) => name !== "start_seq");
+
+function startRow(id: string, start: Started, end: Ended | null): object {
+  const row: Record<string, unknown> = { id };
+  for (const { name, start: key } of SENT) if (key !== null) row[name] = start[key];
+  return end ? Object.assign(row, endRow(id, end)) : row;
 }
 
-function endColumns(end: Ended, said: Pick<Sayings, "seqOf">) {
-  return {
-    status: end.status,
-    cancel_reason: end.cancelReason,
-    end_ms: end.endMs,
-    duration_ms: end.durationMs,
-    end_seq: end.seq,
-    error_code: end.errorCode,
-    error_seq: said.seqOf(end),
-  };
+function endRow(id: string, end: Ended): object {
+  const row: Record<string, unknown> = { id };
+  for (const { name, end: key } of END_COLUMNS) if (key !== null) row[name] = end[key];
+  return row;
 }
 
 function countedRow(id: string, end: Ended) {

@@ -7,7 +7,7 @@ import { PROBE } from "../database.ts";
 import { groups, type Flat, type Pace, type Result } from "../group.ts";
 import { appender } from "../message.ts";
 import { APPEND_GROUP, groupOf, type Group } from "./group.ts";
-import { sayings } from "../error-texts.ts";
+import { createErrorTextIndex } from "../error-texts.ts";
 import { LogUnwritable, NO_INSTANCE, type Store, type StoreOptions } from "../store.ts";
 
 /**
@@ -15,7 +15,7 @@ import { LogUnwritable, NO_INSTANCE, type Store, type StoreOptions } from "../st
  * the log by number can pass over an event that becomes visible later.
  */
 export const TURN = 0x6f737469;
-/** A group of the log is small: one that takes longer counts as not written, and nothing runs (threats §6). */
+/** A group of the log is small: one that takes longer counts as not written, and nothing runs. */
 export const LOG_MS = 2_000;
 /** The server gives up first, so that its answer says what happened. */
 export const LOG_LOCK_MS = 1_500;
@@ -43,7 +43,7 @@ export interface PostgresLog {
 export function postgresLog(connect: () => Promise<Client>, options: StoreOptions): PostgresLog {
   const instanceId = options.instanceId ?? NO_INSTANCE;
   const writerId = randomUUID();
-  const said = sayings();
+  const errorTexts = createErrorTextIndex();
   let client: Client | null = null;
   let groupNo = 0;
   /** Where the log ended when this server last wrote: the numbers of the next group are counted from there. */
@@ -101,15 +101,15 @@ export function postgresLog(connect: () => Promise<Client>, options: StoreOption
     while (working) await working.catch(() => undefined);
     const assumed = head;
     groupNo++;
-    const group = groupOf(flat, assumed, instanceId, said);
+    const group = groupOf(flat, assumed, instanceId, errorTexts);
     try {
       const base = await (working = write(group));
-      said.moved(assumed, base - assumed);
+      errorTexts.renumber(assumed, base - assumed);
       head = base + group.events;
       provenAt = performance.now();
       return Array.from({ length: group.events }, (_, i) => base + i + 1);
     } catch (cause) {
-      said.forget();
+      errorTexts.clear();
       throw cause;
     } finally {
       working = null;

@@ -1,35 +1,33 @@
 // What a group of events does to the executions and the rollups of PostgreSQL; also of the copies that a rebuild makes.
 import type { ClientBase } from "pg";
 import { addPacked } from "../buckets.ts";
+import { createErrorTextIndex } from "../error-texts.ts";
+import {
+  COLUMNS,
+  END_COLUMNS,
+  putEndValues,
+  putStartValues,
+  restartAssignments,
+  type Column,
+} from "../execution-fields.ts";
 import type { Flat } from "../group.ts";
 import type { Change, Changes } from "../projection.ts";
 import { rollupsOf } from "../rollups.ts";
-import { sayings } from "../error-texts.ts";
 import type { RollupsTable } from "../tables/tables.ts";
 
-const upsert = (
-  table: string,
-) => `insert into ${table} (seq, start_seq, id, tenant_id, user_id, tool_name, category,
-    status, cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, end_seq, approval_id, session_id,
-    trace_key, error_code, error_seq)
-  select * from unnest($1::bigint[], $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-    $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::float8[], $12::bigint[], $13::text[], $14::bigint[],
-    $15::text[], $16::text[], $17::bigint[], $18::text[], $19::bigint[])
-  on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
-    start_ms = excluded.start_ms, approval_id = coalesce(excluded.approval_id, ${table}.approval_id),
-    end_ms = excluded.end_ms, duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms,
-    instance_id = excluded.instance_id, start_seq = excluded.start_seq, end_seq = excluded.end_seq,
-    session_id = excluded.session_id, trace_key = excluded.trace_key, error_code = excluded.error_code,
-    error_seq = excluded.error_seq
+const names = (columns: readonly Column[]): string => columns.map(({ name }) => name).join(", ");
+/** One array per column, `id` first. */
+const arrays = (columns: readonly Column[]): string =>
+  ["$1::text[]", ...columns.map(({ type }, i) => `$${i + 2}::${type}[]`)].join(", ");
+
+const upsert = (table: string) => `insert into ${table} (id, ${names(COLUMNS)})
+  select * from unnest(${arrays(COLUMNS)})
+  on conflict (id) do update set ${restartAssignments(table)}
   where ${table}.end_seq is null
   returning id`;
-const end = (
-  table: string,
-) => `update ${table} e set status = u.status, cancel_reason = u.cancel_reason,
-    end_ms = u.end_ms, duration_ms = u.duration_ms, end_seq = u.end_seq, error_code = u.error_code,
-    error_seq = u.error_seq
-  from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::float8[], $6::bigint[], $7::text[], $8::bigint[])
-    as u (id, status, cancel_reason, end_ms, duration_ms, end_seq, error_code, error_seq)
+const update = (table: string) => `update ${table} e
+  set ${END_COLUMNS.map(({ name }) => `${name} = u.${name}`).join(", ")}
+  from unnest(${arrays(END_COLUMNS)}) as u (id, ${names(END_COLUMNS)})
   where e.id = u.id and e.end_seq is null
   returning e.id`;
 const KEY = "tenant_id, user_id, hour, tool_name, category, status";
@@ -58,7 +56,7 @@ export function postgresProjection(tables: {
   rollups: string;
 }): PostgresProjection {
   const { executions, rollups } = tables;
-  const said = sayings();
+  const errorTexts = createErrorTextIndex();
 
   async function addRollups(on: ClientBase, rows: readonly RollupsTable[]): Promise<void> {
     if (rows.length === 0) return;
@@ -90,51 +88,20 @@ export function postgresProjection(tables: {
       const starts: Flat[][] = [];
       const ends: Flat[][] = [];
       for (const { id, start, end } of changes.values()) {
-        if (start) {
-          starts.push([
-            start.seq,
-            id,
-            start.tenantId,
-            start.userId,
-            start.toolName,
-            start.category,
-            end?.status ?? start.status,
-            end?.cancelReason ?? null,
-            start.startMs,
-            end?.endMs ?? null,
-            end?.durationMs ?? null,
-            start.timeoutMs,
-            start.instanceId,
-            end?.seq ?? null,
-            start.approvalId,
-            start.sessionId,
-            start.traceKey,
-            end?.errorCode ?? null,
-            end ? said.seqOf(end) : null,
-          ]);
-        } else if (end) {
-          ends.push([
-            id,
-            end.status,
-            end.cancelReason,
-            end.endMs,
-            end.durationMs,
-            end.seq,
-            end.errorCode,
-            said.seqOf(end),
-          ]);
-        }
+        if (end) end.errorSeq = errorTexts.seqOf(end);
+        if (start) starts.push([id, ...putStartValues([], start, end)]);
+        else if (end) ends.push([id, ...putEndValues([], end)]);
       }
       const changed: { id: string }[] = [];
       if (starts.length > 0)
         changed.push(...(await on.query<{ id: string }>(upsert(executions), columns(starts))).rows);
       if (ends.length > 0)
-        changed.push(...(await on.query<{ id: string }>(end(executions), columns(ends))).rows);
+        changed.push(...(await on.query<{ id: string }>(update(executions), columns(ends))).rows);
       const taken = changed.flatMap(({ id }) => changes.get(id) ?? []);
       await addRollups(on, rollupsOf(taken.flatMap((change) => change.end ?? [])));
       return taken;
     },
-    undone: said.forget,
+    undone: errorTexts.clear,
   };
 }
 

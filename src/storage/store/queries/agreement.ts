@@ -4,9 +4,16 @@ import { setImmediate as turn } from "node:timers/promises";
 import { sql, type Expression, type SqlBool } from "kysely";
 import type { Database } from "../database.ts";
 import type { HistoryAgreement, HistoryQuestion } from "../rows/ledger.ts";
-import { project, type Ended, type Started } from "../projection.ts";
+import {
+  COLUMNS,
+  type Column,
+  type Ended,
+  type ExecutionsTable,
+  type Started,
+} from "../execution-fields.ts";
+import { project } from "../projection.ts";
 import type { Action, LedgerRow, Store } from "../store.ts";
-import { HOUR_MS, type ExecutionsTable } from "../tables/tables.ts";
+import { HOUR_MS } from "../tables/tables.ts";
 import { agreementOfSums, type Hour } from "./agreement-sums.ts";
 
 const PAGE = 500;
@@ -171,50 +178,48 @@ function agrees(event: LedgerRow, row: Row, upgradedAt: number): boolean {
   );
 }
 
+/** Columns of events' numbers are compared by themselves. */
+const COMPARED = COLUMNS.filter(({ name }) => !name.endsWith("seq"));
+const KEPT = COMPARED.filter(({ onRestart }) => onRestart === "keep");
+const OF_START = COMPARED.filter(({ end, onRestart }) => end === null && onRestart !== "keep");
+const OF_END = COMPARED.filter(({ end }) => end !== null);
+const OF_END_ALONE = OF_END.filter(({ start }) => start === null);
+
+const stored = (row: Row, { name }: Column): unknown => row[name as keyof Row];
+const started = (start: Started, { start: key }: Column): unknown => key && start[key];
+
 function startAgrees(start: Started, { seq }: LedgerRow, row: Row, older: boolean): boolean {
-  if (row.seq === seq) {
-    // What a row keeps of its first event, whatever comes later.
-    const whose = row.tenant_id === start.tenantId && row.user_id === start.userId;
-    if (!whose || row.tool_name !== start.toolName || row.category !== start.category) return false;
-  }
+  // What a row keeps of its first event, whatever comes later.
+  if (row.seq === seq && KEPT.some((column) => stored(row, column) !== started(start, column)))
+    return false;
   // A later start took its place.
   if (row.start_seq > seq) return true;
   // It came after the end.
   if (row.start_seq < seq) return row.end_seq !== null && row.end_seq < seq;
   const stillOpen = row.end_seq === null;
-  return (
-    (!stillOpen || (row.status === start.status && isUnended(row))) &&
-    row.start_ms === start.startMs &&
-    row.timeout_ms === start.timeoutMs &&
-    row.instance_id === start.instanceId &&
+  if (stillOpen && (row.status !== start.status || !isUnended(row))) return false;
+  return OF_START.every((column) => {
+    const [had, told] = [stored(row, column), started(start, column)];
     // That of an earlier start stays where this one names none.
-    (row.approval_id === start.approvalId || (start.approvalId === null && row.seq < seq)) &&
-    same(row.session_id, start.sessionId, older) &&
-    same(row.trace_key, start.traceKey, older)
-  );
+    if (column.onRestart === "keep if null" && told === null && row.seq < seq) return true;
+    return same(had, told, column, older);
+  });
 }
 
 const isUnended = (row: Row): boolean =>
-  row.end_ms === null &&
-  row.duration_ms === null &&
-  row.cancel_reason === null &&
-  row.error_code === null;
+  OF_END_ALONE.every((column) => stored(row, column) === null);
 
 function endAgrees(end: Ended, { seq }: LedgerRow, row: Row, older: boolean): boolean {
   // The first end wins.
   if (row.end_seq !== seq) return row.end_seq !== null && row.end_seq < seq;
-  return (
-    row.status === end.status &&
-    row.cancel_reason === end.cancelReason &&
-    row.end_ms === end.endMs &&
-    row.duration_ms === end.durationMs &&
-    same(row.error_code, end.errorCode, older)
+  return OF_END.every((column) =>
+    same(stored(row, column), column.end && end[column.end], column, older),
   );
 }
 
-/** Rows of the first releases have nothing in columns that came later. */
-const same = <T>(had: T | null, told: T | null, older: boolean): boolean =>
-  had === told || (older && had === null);
+/** Rows of earlier releases have nothing in columns that came later. */
+const same = (had: unknown, told: unknown, { isLater }: Column, older: boolean): boolean =>
+  had === told || (isLater && older && had === null);
 
 /** Every row must name events of its own execution. Answers how many there are. */
 async function compareRows(
@@ -226,7 +231,7 @@ async function compareRows(
   for (let after = Number.MIN_SAFE_INTEGER; ;) {
     const rows = await pageOfRows(database, tenantId, after);
     const suspects = rows
-      .map((row) => [row, faultOf(row)] as const)
+      .map((row) => [row, disagreementOf(row)] as const)
       .filter(([, fault]) => fault !== null);
     if (suspects.length > 0) {
       const archived = await archivedTo(database);
@@ -267,7 +272,7 @@ function pageOfRows({ kysely }: Database, tenantId: string | null, after: number
 }
 type Named = Awaited<ReturnType<typeof pageOfRows>>[number];
 
-function faultOf(row: Named): Kind | null {
+function disagreementOf(row: Named): Kind | null {
   if (row.first_id !== row.id || !STARTS.includes(row.first_action)) return "extra";
   if (row.first_tenant !== row.tenant_id) return "different";
   if (row.start_id !== row.id || !STARTS.includes(row.start_action)) return "different";

@@ -4,8 +4,10 @@ import type { CancelReason, Status } from "../../../contract/call.ts";
 import type { Database } from "../database.ts";
 import { unpackVerdicts } from "../../../util/record/packed-verdicts.ts";
 import { readEnd, readStart } from "../../../util/record/event-bodies.ts";
+import { startFields } from "../body.ts";
 import type { AuditedRecord, EndBody, HistoryFilter, RowKey, StartBody, Store } from "../store.ts";
-import type { ExecutionsTable, Tables } from "../tables/tables.ts";
+import type { ExecutionsTable } from "../execution-fields.ts";
+import type { Tables } from "../tables/tables.ts";
 import { figures, stats, usage } from "./figures.ts";
 import { forgetting } from "./forget.ts";
 import { pageOf } from "./pages.ts";
@@ -154,7 +156,8 @@ function toRecord(row: RecordRow): AuditedRecord {
   const end = row.end_body === null ? null : readEnd<EndBody>(row.end_body);
   const oneEvent = row.start_seq === row.end_seq;
   return {
-    ...pick(start),
+    ...startFields(start),
+    gates: unpackVerdicts(start.gates),
     ...(start.audit === undefined
       ? {}
       : { audit: { ...start.audit, gates: unpackVerdicts(start.audit.gates) } }),
@@ -176,41 +179,3 @@ function toRecord(row: RecordRow): AuditedRecord {
 
 /** A refusal that hides its tool keeps what really happened under `audit`, its verdicts packed. */
 type StoredAudit = Pick<AuditedRecord, "audit">;
-
-/** The fields of a start, without those of an end that share its event. */
-function pick(start: StartBody): Omit<StartBody, "gates"> & Pick<AuditedRecord, "gates"> {
-  const { toolName, requestedName, category, status, startTime, timeout, userId, tenantId } = start;
-  const { capsuleId, keyId, sessionId, metadata, idempotencyKey, traceId, spanId } = start;
-  const { toolVersion, toolPin, runner, entry, instanceId, gates } = start;
-  const { argumentsCut, approvalId, budget, reserved, mode, roles } = start;
-  return {
-    toolName,
-    requestedName,
-    category,
-    status,
-    arguments: start.arguments,
-    argumentsCut,
-    startTime,
-    timeout,
-    userId,
-    tenantId,
-    capsuleId,
-    keyId,
-    sessionId,
-    metadata,
-    idempotencyKey,
-    traceId,
-    spanId,
-    toolVersion,
-    toolPin,
-    runner,
-    entry,
-    instanceId,
-    gates: unpackVerdicts(gates),
-    approvalId,
-    budget,
-    reserved,
-    mode,
-    roles,
-  };
-}

@@ -4,6 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { bucketOf, count, unpack } from "../buckets.ts";
 import type { Database } from "../database.ts";
+import type { ExecutionsTable } from "../execution-fields.ts";
 import { rollupStatus } from "../rollups.ts";
 import type { Figures, HistoryFilter, Stats, Store, UsageRow } from "../store.ts";
 import {
@@ -12,7 +13,6 @@ import {
   dayRow,
   HOUR_MS,
   WHOLE_TENANT,
-  type ExecutionsTable,
   type RollupsTable,
   type RollupStatus,
 } from "../tables/tables.ts";

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database } from "../database.ts";
-import { traceKeyOf } from "../projection.ts";
+import { traceKeyOf } from "../execution-fields.ts";
 import type { RowKey } from "../store.ts";
 import { arraysOf, isAmong } from "./arrays.ts";
 import { filtered, olderThan } from "./executions.ts";

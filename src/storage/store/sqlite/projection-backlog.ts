@@ -1,7 +1,7 @@
-// What the log says and the tables do not show yet. A call is answered as soon as its events are durable; its row of history
-// is written while the answer is on its way, and most calls have ended by then, so that they cost one row and not two writes
-// of it. Whoever reads history has this written first; after a crash it is read from the log again. All of it may be written
-// twice without harm: a row takes a start and an end once.
+// The projection backlog: events that are in the log and not yet in the tables of history. A call is answered as soon as its
+// events are durable. Its row is written a little later, in a transaction of its own: most calls have ended by then and cost
+// one write instead of two. Reads of history have the backlog written first; after a crash it is read from the log again.
+// Writing something twice does no harm: a row takes a start and an end once.
 import type { DatabaseSync } from "node:sqlite";
 import { bind } from "../bind.ts";
 import type { Change, Changes } from "../projection.ts";
@@ -9,7 +9,7 @@ import { changesOf, EVENT_COLUMNS, STRETCH, type EventRow } from "../rebuild.ts"
 import { tally } from "../tally.ts";
 import { projectionWriter } from "./write-projection.ts";
 
-/** A call that lasts longer is shown as running without anybody asking. */
+/** A call that lasts longer is written as running without waiting for a reader. */
 export const YOUNG_MS = 50;
 
 /** History is complete up to the event of this number, and may be for some after it. */
@@ -40,10 +40,10 @@ interface State {
   readonly foreignAfter: number | null;
 }
 
-/** Calls whose ends are written in one go: whoever waits for the log has to wait for it. */
+/** Calls whose ends are written in one transaction: the log waits for it. */
 const AT_ONCE = 128;
 
-export class Behind {
+export class ProjectionBacklog {
   readonly #db: DatabaseSync;
   readonly #projection;
   readonly #addUsage;
@@ -80,7 +80,7 @@ export class Behind {
     for (const change of changes.values()) {
       const { id, start, end } = change;
       const known = open.get(id);
-      // One that was held begins anew, behind all others.
+      // One that was held begins anew, after all others.
       if (known) open.delete(id);
       if (end) ended.push(known ? { id, start: start ?? known.change.start, end } : change);
       else open.set(id, { change, at: now });
@@ -121,7 +121,7 @@ export class Behind {
     this.#before = null;
   }
 
-  /** What an earlier process, or thread, left behind. A database that never was behind has left nothing. */
+  /** Writes the backlog of an earlier process or thread. A database without a mark never had one. */
   catchUp(): void {
     const mark = this.#db.prepare(READ_MARK).get(MARK)?.["value"];
     const head = this.#headOfLog();

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Kysely, type CompiledQuery } from "kysely";
-import { Behind } from "./projection-backlog.ts";
+import { ProjectionBacklog } from "./projection-backlog.ts";
 import { bind } from "../bind.ts";
 import { openConnection } from "../connection.ts";
 import { PROBE, type Database } from "../database.ts";
@@ -33,7 +33,7 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
   const kysely = new Kysely<Tables>({
     dialect: sqliteDialect(async (query) => {
       if (query.query.kind !== "SelectQueryNode") return (await writer.batch([query]))[0] ?? [];
-      // Answers do not wait for history; whoever reads it does.
+      // Calls do not wait for history; reads of it do.
       if (readsHistory(query.sql)) await writer.settled();
       return read(query);
     }),
@@ -83,7 +83,7 @@ function openReader(file: string): DatabaseSync {
     closeSync(openSync(file, "a", 0o600));
     db = openConnection(file);
     migrate(db);
-    new Behind(db).catchUp();
+    new ProjectionBacklog(db).catchUp();
     db.exec("pragma query_only = on");
     return db;
   } catch (cause) {

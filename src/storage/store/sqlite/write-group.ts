@@ -1,6 +1,6 @@
-// What the writer thread does with one message: one group is one transaction, and what it means for history another one.
+// What the writer thread does with one message: a group is one transaction, and its rows of history are written in another.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { Behind } from "./projection-backlog.ts";
+import { ProjectionBacklog } from "./projection-backlog.ts";
 import { bind } from "../bind.ts";
 import { Chains, type Head } from "../chain.ts";
 import { errcodeOf, failure, type Flat, type Result } from "../group.ts";
@@ -17,8 +17,8 @@ const INSERT_EVENT = `insert into events
 const CHAIN_HEAD = "select n, hash from chains where tenant_id = ? and instance_id = ?";
 const MOVE_HEAD = `insert into chains (tenant_id, instance_id, n, seq, hash) values (?, ?, ?, ?, ?)
   on conflict do update set n = excluded.n, seq = excluded.seq, hash = excluded.hash`;
-/** So far history may be behind the log. Then a group is taken only if history can be written, too. */
-const MAX_BEHIND = 10_000;
+/** With a larger backlog a group is taken only if history can be written, too. */
+const MAX_BACKLOG = 10_000;
 
 interface Prepared {
   readonly statement: StatementSync;
@@ -31,14 +31,14 @@ export interface GroupWriter {
   /** Brings history up to the log: what has ended, what has been running for a while, or all. Throws when it cannot. */
   settle(all: boolean): void;
   /** Calls whose events are durable and whose rows are not up to them. */
-  readonly behind: number;
+  readonly backlog: number;
   /** Those of them that have ended. */
   readonly ended: number;
 }
 
 export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
-  const behind = new Behind(db);
-  behind.catchUp();
+  const backlog = new ProjectionBacklog(db);
+  backlog.catchUp();
   const prepared = new Map<string, Prepared>();
 
   function prepare(sql: string): Prepared {
@@ -126,13 +126,13 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
     return Number(row?.["seq"] ?? 0);
   }
 
-  /** Inside a group, before what looks at history. */
+  /** Inside a group, before statements that read history. */
   function catchUp(): void {
-    behind.write(true, performance.now());
+    backlog.write(true, performance.now());
   }
 
   function write(flat: readonly Flat[]): Result[] {
-    if (behind.size >= MAX_BEHIND) settle(true);
+    if (backlog.size >= MAX_BACKLOG) settle(true);
     begin.run();
     try {
       const results: Result[] = [];
@@ -158,26 +158,26 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
       for (const [tenantId, at] of chains.moved())
         run(MOVE_HEAD, tenantId, instanceId, at.n, at.seq, at.hash);
       commit.run();
-      behind.done();
-      behind.add(changes, before, seq, performance.now());
+      backlog.done();
+      backlog.add(changes, before, seq, performance.now());
       return results;
     } catch (cause) {
-      behind.undone();
+      backlog.undone();
       if (db.isTransaction) db.exec("rollback");
       throw cause;
     }
   }
 
   function settle(all: boolean): void {
-    // Nothing is lost with it that the log does not tell, so nobody waits for the disk.
+    // What is lost with it is read from the log again, so this does not wait for the disk.
     db.exec("pragma synchronous = normal");
     try {
       begin.run();
-      behind.write(all, performance.now());
+      backlog.write(all, performance.now());
       commit.run();
-      behind.done();
+      backlog.done();
     } catch (cause) {
-      behind.undone();
+      backlog.undone();
       if (db.isTransaction) db.exec("rollback");
       throw cause;
     } finally {
@@ -188,16 +188,16 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
   return {
     write,
     settle,
-    get behind() {
-      return behind.size;
+    get backlog() {
+      return backlog.size;
     },
     get ended() {
-      return behind.ended;
+      return backlog.ended;
     },
   };
 }
 
-/** Tables that are behind the log between a group and the next. */
+/** Tables that the backlog is written to. */
 const HISTORY = /\b(executions|rollups|usage|reservations)\b/;
 
 export const readsHistory = (sql: string): boolean => HISTORY.test(sql);

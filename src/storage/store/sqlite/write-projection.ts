@@ -1,28 +1,27 @@
 // What a group of events does to the executions and the rollups of SQLite; also of the copies that a rebuild makes.
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { bind } from "../bind.ts";
 import { addPacked } from "../buckets.ts";
-import type { Change, Ended } from "../projection.ts";
+import { createErrorTextIndex } from "../error-texts.ts";
+import {
+  COLUMNS,
+  END_COLUMNS,
+  putEndValues,
+  putStartValues,
+  restartAssignments,
+  type Column,
+  type Ended,
+} from "../execution-fields.ts";
+import type { Change } from "../projection.ts";
+import type { Flat } from "../group.ts";
 import { rollupsOf } from "../rollups.ts";
-import { sayings } from "../error-texts.ts";
 import type { RollupsTable } from "../tables/tables.ts";
 
-const upsert = (
-  table: string,
-) => `insert into ${table} (seq, id, tenant_id, user_id, tool_name, category, status,
-    cancel_reason, start_ms, end_ms, duration_ms, timeout_ms, instance_id, start_seq, end_seq, approval_id, session_id,
-    trace_key, error_code, error_seq)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  on conflict (id) do update set status = excluded.status, cancel_reason = excluded.cancel_reason,
-    start_ms = excluded.start_ms, approval_id = coalesce(excluded.approval_id, approval_id), end_ms = excluded.end_ms,
-    duration_ms = excluded.duration_ms, timeout_ms = excluded.timeout_ms, instance_id = excluded.instance_id,
-    start_seq = excluded.start_seq, end_seq = excluded.end_seq, session_id = excluded.session_id,
-    trace_key = excluded.trace_key, error_code = excluded.error_code, error_seq = excluded.error_seq
+const upsert = (table: string) => `insert into ${table} (id, ${namesOf(COLUMNS)})
+  values (?, ${COLUMNS.map(() => "?").join(", ")})
+  on conflict (id) do update set ${restartAssignments(table)}
   where ${table}.end_seq is null and ${table}.start_seq < excluded.start_seq`;
-const end = (
-  table: string,
-) => `update ${table} set status = ?, cancel_reason = ?, end_ms = ?, duration_ms = ?, end_seq = ?, error_code = ?,
-    error_seq = ?
+const update = (table: string) => `update ${table} set ${namesOf(END_COLUMNS, " = ?")}
   where id = ? and end_seq is null`;
 const addRollup = (table: string) => `insert into ${table}
     (tenant_id, user_id, hour, tool_name, category, status, count, total_ms, last_start_ms, buckets)
@@ -43,54 +42,27 @@ export function projectionWriter(
   { executions, rollups }: { executions: string; rollups: string },
 ): ProjectionWriter {
   const upsertExecution = once(() => db.prepare(upsert(executions)));
-  const endExecution = once(() => db.prepare(end(executions)));
+  const endExecution = once(() => db.prepare(update(executions)));
   const addToRollup = once(() => db.prepare(addRollup(rollups)));
-  const said = sayings();
+  const errorTexts = createErrorTextIndex();
+  // Filled anew for every row, so that a call allocates no list.
+  const startValues: SQLInputValue[] = COLUMNS.map(() => null);
+  const endValues: SQLInputValue[] = END_COLUMNS.map(() => null);
   db.function("add_packed", { deterministic: true }, (a, b) =>
     addPacked(a as Uint8Array | null, b as Uint8Array),
   );
 
-  // One or two of these for every call: called without a list in between. Their values were looked at when the event was
-  // taken, and their columns say which numbers are whole: they are bound as they are.
+  // The values were checked when the event was taken, and the columns have the types of the numbers: they are bound as they are.
   function take(change: Change): Change | null {
     const { id, start, end } = change;
+    if (end) end.errorSeq = errorTexts.seqOf(end);
     if (start) {
-      const { changes } = upsertExecution().run(
-        start.seq,
-        id,
-        start.tenantId,
-        start.userId,
-        start.toolName,
-        start.category,
-        end?.status ?? start.status,
-        end?.cancelReason ?? null,
-        start.startMs,
-        end?.endMs ?? null,
-        end?.durationMs ?? null,
-        start.timeoutMs,
-        start.instanceId,
-        start.seq,
-        end?.seq ?? null,
-        start.approvalId,
-        start.sessionId,
-        start.traceKey,
-        end?.errorCode ?? null,
-        end ? said.seqOf(end) : null,
-      );
-      if (changes !== 0) return change;
+      putStartValues(startValues as Flat[], start, end);
+      if (upsertExecution().run(id, ...startValues).changes !== 0) return change;
     }
     if (!end) return null;
-    const { changes } = endExecution().run(
-      end.status,
-      end.cancelReason,
-      end.endMs,
-      end.durationMs,
-      end.seq,
-      end.errorCode,
-      said.seqOf(end),
-      id,
-    );
-    if (changes === 0) return null;
+    putEndValues(endValues as Flat[], end);
+    if (endExecution().run(...endValues, id).changes === 0) return null;
     return start ? { id, start: null, end } : change;
   }
 
@@ -123,9 +95,12 @@ export function projectionWriter(
       addRollups(rollupsOf(ended));
       return taken;
     },
-    undone: said.forget,
+    undone: errorTexts.clear,
   };
 }
+
+const namesOf = (columns: readonly Column[], suffix = ""): string =>
+  columns.map(({ name }) => name + suffix).join(", ");
 
 function once<T>(make: () => T): () => T {
   let made: T | undefined;

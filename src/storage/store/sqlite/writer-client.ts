@@ -71,10 +71,10 @@ export function openWriter(
   let diedAt = -Infinity;
   let lastDeath: Error | null = null;
   /** History may lack something that was acknowledged. */
-  let isBehind = false;
+  let hasBacklog = false;
   let historyFault: string | null = null;
   let isClosed = false;
-  /** Who waits for it; the newest promise serves all who come until it is kept. */
+  /** Readers that wait for it; the newest promise serves all that come until it resolves. */
   const readers: (() => void)[] = [];
   let settling: Promise<void> | null = null;
 
@@ -93,7 +93,7 @@ export function openWriter(
             "StoreWarning",
           );
         // It can be written again, but may not be whole yet.
-        if (historyFault === null) isBehind = true;
+        if (historyFault === null) hasBacklog = true;
         return;
       }
       if ("settled" in message) {
@@ -102,7 +102,7 @@ export function openWriter(
       }
       const { groups: count, results } = message;
       const answered = inFlight.splice(0, count);
-      isBehind = true;
+      hasBacklog = true;
       rest();
       let from = 0;
       for (const { items, resolve, reject } of answered) {
@@ -124,18 +124,18 @@ export function openWriter(
     const lost = inFlight;
     inFlight = [];
     for (const { reject } of lost) reject(cause);
-    // The next thread begins with what this one left; whoever reads does not wait for it.
+    // The next thread begins with what this one left; reads do not wait for it.
     for (const resolve of readers.splice(0)) resolve();
-    isBehind = true;
+    hasBacklog = true;
     historyFault = null;
   }
 
   function settled(): Promise<void> | null {
-    if (!isBehind || isClosed) return settling;
-    // A thread that died left something behind; the next one begins with it.
+    if (!hasBacklog || isClosed) return settling;
+    // A thread that died left a backlog; the next one begins with it.
     if (!worker && performance.now() - diedAt >= REOPEN_MS) worker = start();
     if (!worker) return settling;
-    isBehind = false;
+    hasBacklog = false;
     const asked = new Promise<void>((resolve) => readers.push(resolve)).then(() => {
       if (settling === asked) settling = null;
     });

@@ -38,8 +38,8 @@ const history = followed();
 port.on("message", (first: Message) => {
   for (let messages = [first, ...arrived()]; messages.length > 0; messages = arrived()) {
     take(messages);
-    // Whoever waits for the log goes first, unless history would fall far behind.
-    if (log.behind >= FAR) history.follow(false);
+    // Writes to the log go first, unless the backlog is large.
+    if (log.backlog >= FAR) history.follow(false);
     logFile.look();
   }
   history.follow(false);
@@ -68,29 +68,29 @@ function arrived(): Message[] {
   return messages;
 }
 
-/** History after each group: all of it if somebody asks, else if it is many, else a little later. */
+/** Writes history after each group: all of it for a reader, else when the backlog is large, else a little later. */
 function followed(): { follow(all: boolean): void; end(): void } {
   let later: NodeJS.Timeout | null = null;
   let isOver = false;
-  /** Why it could not be written the last time: it is tried again in a while, or when somebody asks. */
+  /** Why it could not be written the last time: it is tried again after a while, or for a reader. */
   let fault: string | null = null;
   const settle = (all: boolean): void => {
     try {
       log.settle(all);
-      say(null);
+      report(null);
     } catch (cause) {
-      say(failure(cause).failed);
+      report(failure(cause).failed);
       wait(FAILING_MS);
     }
     soon();
   };
-  /** Nobody may ask while this thread waits for a lock, so the other one keeps it. */
-  const say = (now: string | null): void => {
+  /** Sent when it changes: this thread cannot be asked while it waits for a lock. */
+  const report = (now: string | null): void => {
     if (now !== fault) port.postMessage({ historyFault: now } satisfies HistoryFault);
     fault = now;
   };
   const soon = (): void => {
-    if (log.behind > 0) later ??= setTimeout(settleLater, fault === null ? YOUNG_MS : RETRY_MS);
+    if (log.backlog > 0) later ??= setTimeout(settleLater, fault === null ? YOUNG_MS : RETRY_MS);
   };
   const settleLater = (): void => {
     later = null;

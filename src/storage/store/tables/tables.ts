@@ -1,5 +1,5 @@
 // The tables as Kysely sees them: text ids, epoch ms, JSON as text, booleans as 0/1, alike on both databases.
-import type { CancelReason, Level, Plan, Status } from "../../../contract/call.ts";
+import type { Level, Plan } from "../../../contract/call.ts";
 import type { DocumentKind, DocumentState } from "../../../contract/document.ts";
 import type {
   AgentMessagesTable,
@@ -17,6 +17,7 @@ import type {
   ServerToolsTable,
   ServerToolVersionsTable,
 } from "./upstream.ts";
+import type { ExecutionsTable } from "../execution-fields.ts";
 import type { SignInsTable } from "../rows/sign-in.ts";
 import type { WebhookDeliveriesTable, WebhooksTable } from "./webhook.ts";
 import type { Action, ApprovalRow, ApprovalVote, CapsuleRow, UserRow } from "../store.ts";
@@ -34,32 +35,6 @@ interface EventsTable {
   n: number | null;
   prev_hash: string | null;
   hash: string | null;
-}
-
-export interface ExecutionsTable {
-  /** Number of the first event; ties of start_ms are ordered by it. */
-  seq: number;
-  id: string;
-  tenant_id: string;
-  user_id: string;
-  tool_name: string;
-  category: string;
-  status: Status;
-  cancel_reason: CancelReason | null;
-  start_ms: number;
-  end_ms: number | null;
-  duration_ms: number | null;
-  timeout_ms: number;
-  instance_id: string;
-  start_seq: number;
-  end_seq: number | null;
-  approval_id: string | null;
-  /** Null too in rows of earlier releases, as are the two below. */
-  session_id: string | null;
-  trace_key: number | null;
-  error_code: string | null;
-  /** An event that ended in the same words, perhaps its own end. Null in successful ones, and in rows of earlier releases. */
-  error_seq: number | null;
 }
 
 /** A timeout is a cancelled execution that is counted apart. */
