@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { openSandbox } from "../src/reach/sandbox/sandbox.ts";
 import { canBrowse } from "./fixtures/browser-site.ts";
 import { areInstalled } from "./fixtures/programs.ts";
@@ -12,12 +12,12 @@ afterEach(() => {
 });
 
 describe("item 7: a program that is missing", () => {
-  it("skips its tests on a laptop", () => {
+  test("skips its tests on a laptop", () => {
     vi.stubEnv("CI", "");
     expect(areInstalled("/no/such/program")).toBe(false);
   });
 
-  it("fails the file in CI", () => {
+  test("fails the file in CI", () => {
     vi.stubEnv("CI", "true");
     expect(() => areInstalled(process.execPath, "/no/such/program")).toThrow(
       "CI lacks /no/such/program",
@@ -27,7 +27,7 @@ describe("item 7: a program that is missing", () => {
 });
 
 describe.runIf(process.env["CI"])("item 7: in CI", () => {
-  it("the sandbox works, whatever its tests look for", async () => {
+  test("the sandbox works, whatever its tests look for", async () => {
     const folder = mkdtempSync(join(tmpdir(), "ostiary-look-"));
     try {
       const sandbox = openSandbox({ folder, path: process.env["PATH"] ?? "" });
@@ -37,7 +37,7 @@ describe.runIf(process.env["CI"])("item 7: in CI", () => {
     }
   });
 
-  it("programs that are run in it are there", () => {
+  test("programs that are run in it are there", () => {
     expect(areInstalled("/usr/bin/python3", "/usr/bin/git", "/usr/bin/rg")).toBe(true);
     expect(canBrowse()).toBe(true);
   });

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import ts from "typescript";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { REQUIREMENTS, type Requirement } from "./requirements.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -14,7 +14,7 @@ const known = new Map(REQUIREMENTS.map((requirement) => [requirement.id, require
 const cited = new Map(testFiles().map((file) => [file, idsIn(file, read(file))]));
 
 describe("the table", () => {
-  it("has each number once, in a section, with a short text of its own", () => {
+  test("has each number once, in a section, with a short text of its own", () => {
     expect(known.size).toBe(REQUIREMENTS.length);
     const texts = REQUIREMENTS.map(({ text }) => text);
     expect(new Set(texts).size).toBe(texts.length);
@@ -25,22 +25,22 @@ describe("the table", () => {
     }
   });
 
-  it("knows every number that a test names", () => {
+  test("knows every number that a test names", () => {
     const unknown = [...cited].flatMap(([file, ids]) =>
       [...ids].filter((id) => !known.has(id)).map((id) => `${file}: ${id}`),
     );
     expect(unknown).toEqual([]);
   });
 
-  it("calls done only what an existing test names", () => {
+  test("calls done only what an existing test names", () => {
     expect(REQUIREMENTS.flatMap(faultsOfDone)).toEqual([]);
   });
 
-  it("says why something is open that tests name already", () => {
+  test("says why something is open that tests name already", () => {
     expect(REQUIREMENTS.flatMap(faultsOfOpen)).toEqual([]);
   });
 
-  it.skipIf(!existsSync(SOURCE))("has exactly the numbers of the requirements", () => {
+  test.skipIf(!existsSync(SOURCE))("has exactly the numbers of the requirements", () => {
     const asked = idsOfRequirements(readFileSync(SOURCE, "utf8"));
     expect([...asked].filter((id) => !known.has(id))).toEqual([]);
     expect([...known.keys()].filter((id) => !asked.has(id))).toEqual([]);
@@ -50,7 +50,7 @@ describe("the table", () => {
 describe("the checks", () => {
   const common = { section: "x", text: "x" };
 
-  it("find a done one without a test, in a file that is missing, or that does not name it", () => {
+  test("find a done one without a test, in a file that is missing, or that does not name it", () => {
     const bare: Requirement = { ...common, id: "R001", state: "done", tests: [] };
     expect(faultsOfDone(bare)).toHaveLength(1);
     expect(faultsOfDone({ ...bare, tests: ["src/none.test.ts"] })).toHaveLength(1);
@@ -58,14 +58,14 @@ describe("the checks", () => {
     expect(faultsOfDone({ ...bare, tests: ["src/tools/registry.test.ts"] })).toEqual([]);
   });
 
-  it("find an open one that tests name and nobody explains", () => {
+  test("find an open one that tests name and nobody explains", () => {
     const open: Requirement = { ...common, id: "R001", state: "open" };
     expect(faultsOfOpen(open)).toHaveLength(1);
     expect(faultsOfOpen({ ...open, why: "half of it" })).toEqual([]);
     expect(faultsOfOpen({ ...open, id: "R999" })).toEqual([]);
   });
 
-  it("read names of tests only, whatever way they are written", () => {
+  test("read names of tests only, whatever way they are written", () => {
     const code = `
       it("R001 C2: x", () => { call("R900"); });
       it.each([["R901"]])(\`R002: \${name} R003\`, f);

@@ -1,5 +1,5 @@
 // What the figures are told of approvals and of the box.
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ApprovalRow, ApprovalVote } from "../storage/store/store.ts";
 import type { SandboxStatus } from "../reach/sandbox/sandbox.ts";
 import { countDecision, gaugeSources } from "./gauges.ts";
@@ -27,14 +27,14 @@ describe("how long a question was open", () => {
   };
   const both = [vote("ada", "approve"), vote("bob", "approve")];
 
-  it("counts a yes, a no, and time that ran out", () => {
+  test("counts a yes, a no, and time that ran out", () => {
     expect(waitedOf({ state: "approved", votes: both })).toEqual([4_000]);
     expect(waitedOf({ state: "declined", votes: [vote("ada", "decline")] })).toEqual([4_000]);
     expect(waitedOf({ state: "expired", votes: [vote("ada", "approve")] })).toEqual([4_000]);
     expect(waitedOf({ state: "not_presented" })).toEqual([4_000]);
   });
 
-  it("counts a yes that was never used only once, and nothing that is still open", () => {
+  test("counts a yes that was never used only once, and nothing that is still open", () => {
     expect(waitedOf({ state: "expired", votes: both })).toEqual([]);
     expect(waitedOf({ state: "cancelled", votes: both })).toEqual([]);
     expect(waitedOf({ decidedAt: null })).toEqual([]);
@@ -58,7 +58,7 @@ describe("the box", () => {
     return [first, sources.sandboxReady()];
   };
 
-  it("is left out until it was tried; what cannot even be tried is missing", async () => {
+  test("is left out until it was tried; what cannot even be tried is missing", async () => {
     const status = { ready: true } as SandboxStatus;
     expect(await readyOf(Promise.resolve(status))).toEqual([null, true]);
     expect(await readyOf(Promise.resolve({ ...status, ready: false }))).toEqual([null, false]);

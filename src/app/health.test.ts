@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import type { Allowlist } from "../governance/rules/governance.ts";
 import type { SandboxStatus } from "../reach/sandbox/sandbox.ts";
 import { healthOf } from "./health.ts";
@@ -7,7 +7,7 @@ import { sinkReport } from "./event-relay.ts";
 const list = (...entries: string[]): Allowlist => ({ state: "on", entries, has: () => true });
 const up = { name: "store", ping: () => Promise.resolve() };
 
-it("C6: an allow list that lets everything through is shown, and does not make the house unready", async () => {
+test("C6: an allow list that lets everything through is shown, and does not make the house unready", async () => {
   const shown = {
     name: "allowlist",
     ok: true,
@@ -20,7 +20,7 @@ it("C6: an allow list that lets everything through is shown, and does not make t
   expect((await healthOf([up], list("system/echo")).check()).checks).toHaveLength(1);
 });
 
-it("a part that does not answer is named, and the house is not ready", async () => {
+test("a part that does not answer is named, and the house is not ready", async () => {
   const down = { name: "policy", ping: () => Promise.reject(new Error("gone")) };
   const { ready, checks } = await healthOf([up, down], list("system/echo")).check();
   expect(ready).toBe(false);
@@ -30,7 +30,7 @@ it("a part that does not answer is named, and the house is not ready", async () 
   ]);
 });
 
-it("C46: a sink that is down is shown, and does not make the house unready", async () => {
+test("C46: a sink that is down is shown, and does not make the house unready", async () => {
   const check = (told: () => Promise<string | null>) =>
     healthOf([], list("x"), undefined, told).check();
   expect(await check(() => Promise.resolve(null))).toEqual({ ready: true, checks: [] });
@@ -64,7 +64,7 @@ it("C46: a sink that is down is shown, and does not make the house unready", asy
   });
 });
 
-it("a sandbox that is missing or weak is shown, and does not make the house unready", async () => {
+test("a sandbox that is missing or weak is shown, and does not make the house unready", async () => {
   const box = (status: Partial<SandboxStatus>): Promise<unknown> => {
     const whole: SandboxStatus = {
       ready: true,

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import ts from "typescript";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AppError, CODES, faultOf, type Code } from "./errors.ts";
 import { METRICS } from "../governance/limits/budget.ts";
 import { RATE_KINDS } from "../governance/limits/rate.ts";
@@ -12,7 +12,7 @@ const CODE_NAMES = Object.keys(CODES) as Code[];
 const reasonsOf = (code: string): readonly string[] => CODES[code as Code]?.reasons ?? [];
 
 describe("the table", () => {
-  it("R286: has a code for each failure class of the sources", () => {
+  test("R286: has a code for each failure class of the sources", () => {
     const classes = {
       ToolNotFoundError: ["NOT_FOUND", 404],
       ToolPermissionDenied: ["FORBIDDEN", 403],
@@ -24,7 +24,7 @@ describe("the table", () => {
       expect([code, CODES[code].http]).toEqual([code, http]);
   });
 
-  it("R285: has the required codes with their statuses and reasons", () => {
+  test("R285: has the required codes with their statuses and reasons", () => {
     // Written from the requirement, not from the table.
     const required: Record<string, [number, string]> = {
       BAD_REQUEST: [400, "invalid_input invalid_arguments unknown_parameter"],
@@ -62,7 +62,7 @@ describe("the table", () => {
     }
   });
 
-  it("own JSON-RPC numbers lie outside the reserved range, and reasons are slugs", () => {
+  test("own JSON-RPC numbers lie outside the reserved range, and reasons are slugs", () => {
     const standard = [-32700, -32603, -32602, -32601, -32600];
     for (const code of CODE_NAMES) {
       const { rpc, reasons } = CODES[code];
@@ -75,7 +75,7 @@ describe("the table", () => {
 });
 
 describe("an error", () => {
-  it("carries its words and its cause", () => {
+  test("carries its words and its cause", () => {
     const cause = new Error("inner");
     const error = new AppError("CONFLICT", "stale", "changed meanwhile", {
       remedy: "read it again",
@@ -91,7 +91,7 @@ describe("an error", () => {
     expect(faultOf(error)).toBe(error.fault);
   });
 
-  it("T27: of anything else only the title is told", () => {
+  test("T27: of anything else only the title is told", () => {
     for (const cause of [new Error("secret"), "secret", null]) {
       expect(faultOf(cause)).toMatchObject({ code: "INTERNAL_SERVER_ERROR", reason: "internal" });
       expect(JSON.stringify(faultOf(cause))).not.toContain("secret");
@@ -107,14 +107,14 @@ describe("docs/errors.md", () => {
   );
   const CLI_ONLY = "Words of the command line alone";
 
-  it("has one section per code, in the order of the table, with its anchor", () => {
+  test("has one section per code, in the order of the table, with its anchor", () => {
     expect([...documented.keys()]).toEqual([...CODE_NAMES, CLI_ONLY]);
     const anchors = [...page.matchAll(/<a id="(\w+)"><\/a>\n\n## (\w+)/g)];
     expect(anchors.map(([, id]) => id)).toEqual(CODE_NAMES);
     for (const [, id, heading] of anchors) expect(id).toBe(heading);
   });
 
-  it.each(CODE_NAMES)("%s: the same numbers and the same reasons", (code) => {
+  test.each(CODE_NAMES)("%s: the same numbers and the same reasons", (code) => {
     const { http, trpc, rpc, exit, retryable } = CODES[code];
     const text = documented.get(code) ?? "";
     const line = `HTTP ${http} · tRPC ${trpc} · JSON-RPC ${rpc} · exit ${exit} · repeat: ${retryable ? "yes" : "no"}`;
@@ -122,7 +122,7 @@ describe("docs/errors.md", () => {
     expect(rows(text)).toEqual(CODES[code].reasons);
   });
 
-  it("knows the words of the command line", () => {
+  test("knows the words of the command line", () => {
     const used = new Set(["usage"]);
     for (const file of sources("src/cli")) {
       for (const [, reason] of read(file).matchAll(/\bfailed\(\s*"(\w+)"/g)) used.add(reason ?? "");
@@ -160,7 +160,7 @@ describe("the sources", () => {
   };
   const found = sources("src").flatMap((file) => pairsIn(file));
 
-  it("use only codes and reasons of the table", () => {
+  test("use only codes and reasons of the table", () => {
     expect(found.length).toBeGreaterThan(60);
     const faults = found.filter(
       ({ code, reason }) => code !== null && reason !== null && !known(code, reason),
@@ -168,12 +168,12 @@ describe("the sources", () => {
     expect(faults).toEqual([]);
   });
 
-  it("name the code where it is made", () => {
+  test("name the code where it is made", () => {
     const unnamed = found.filter(({ code }) => code === null).map(({ file }) => file);
     expect([...new Set(unnamed)].sort()).toEqual(Object.keys(GIVEN_ON).sort());
   });
 
-  it("give a computed reason only where a tool, a provider, a metric, a window or a rule has its own", () => {
+  test("give a computed reason only where a tool, a provider, a metric, a window or a rule has its own", () => {
     const computed = found.filter(({ code, reason }) => code !== null && reason === null);
     const codes = new Set(computed.map(({ code }) => code));
     expect([...codes].sort()).toEqual([

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { lineBatch } from "./line-batch.ts";
 
 /** A stream with room for so many characters that nobody has read yet. */
@@ -25,7 +25,7 @@ afterEach(() => void vi.useRealTimers());
 const turn = async (): Promise<void> => void (await vi.advanceTimersByTimeAsync(50));
 
 describe("lines of calls", () => {
-  it("that come together are one write", async () => {
+  test("that come together are one write", async () => {
     const stream = streamOf(100);
     const batch = lineBatch(
       () => stream,
@@ -40,7 +40,7 @@ describe("lines of calls", () => {
     expect(stream.written).toEqual(["a\nb\n", "c\n"]);
   });
 
-  it("that nobody takes are counted, and told when there is room again", async () => {
+  test("that nobody takes are counted, and told when there is room again", async () => {
     const stream = streamOf(3);
     const batch = lineBatch(
       () => stream,
@@ -62,7 +62,7 @@ describe("lines of calls", () => {
     ]);
   });
 
-  it("are written at once when there are many", () => {
+  test("are written at once when there are many", () => {
     const stream = streamOf(100_000);
     const batch = lineBatch(
       () => stream,
@@ -73,7 +73,7 @@ describe("lines of calls", () => {
     expect(stream.written).toEqual([line.repeat(66)]);
   });
 
-  it("are written before the end", () => {
+  test("are written before the end", () => {
     const stream = streamOf(100);
     const batch = lineBatch(
       () => stream,

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Call, Outcome } from "../contract/call.ts";
 import { createIds } from "../util/ids.ts";
 import { otlpReceiver, type OtlpReceiver } from "../../test/fixtures/otlp-receiver.ts";
@@ -51,12 +51,12 @@ const request = (tracing: Tracing): void =>
     .end(200);
 
 describe("tracing", () => {
-  it("is a constant without an endpoint, and when it is switched off", async () => {
+  test("is a constant without an endpoint, and when it is switched off", async () => {
     expect(await open(undefined)).toBe(NO_TRACING);
     expect(await open("http://127.0.0.1:9", { disabled: true })).toBe(NO_TRACING);
   });
 
-  it("counts what arrived and what a receiver refused, and mentions the loss once", async () => {
+  test("counts what arrived and what a receiver refused, and mentions the loss once", async () => {
     const [good, bad] = [await receiverThat(), await receiverThat({ status: 400 })];
     const [kept, lost] = [await open(good.url), await open(bad.url)];
     for (let i = 0; i < 3; i++) request(kept);
@@ -68,7 +68,7 @@ describe("tracing", () => {
     expect(warnings.length).toBe(1);
   });
 
-  it("counts as lost what a receiver rejects of a message that it takes", async () => {
+  test("counts as lost what a receiver rejects of a message that it takes", async () => {
     const picky = await receiverThat({ rejects: 2 });
     const tracing = await open(picky.url);
     for (let i = 0; i < 3; i++) request(tracing);
@@ -76,7 +76,7 @@ describe("tracing", () => {
     expect(tracing.figures()).toEqual({ sent: 1, dropped: 2 });
   });
 
-  it("goes on with the trace of a call towards others, as its own CLIENT span where it is on", async () => {
+  test("goes on with the trace of a call towards others, as its own CLIENT span where it is on", async () => {
     const trace = { traceId: "a".repeat(32), spanId: "b".repeat(16), state: "v=1" };
     const off = NO_TRACING.client({ trace }, { name: "tools/call x", attributes: {} });
     expect(off.context).toEqual({
@@ -104,7 +104,7 @@ describe("tracing", () => {
   });
 });
 
-it("a thread that dies, or reads nothing, loses spans and keeps count; nobody waits", async () => {
+test("a thread that dies, or reads nothing, loses spans and keeps count; nobody waits", async () => {
   const said: string[] = [];
   const log = { warn: (_: object, message: string) => void said.push(message) };
   const trace = { traceId: "a".repeat(32), spanId: "b".repeat(16) };
@@ -139,7 +139,7 @@ it("a thread that dies, or reads nothing, loses spans and keeps count; nobody wa
   expect(said.length).toBe(2);
 });
 
-it("samplers decide by the trace's id, and by the parent where they say so", () => {
+test("samplers decide by the trace's id, and by the parent where they say so", () => {
   const ids = Array.from({ length: 2_000 }, () => createIds().hex(16));
   const kept = (sampler: Parameters<typeof createSampling>[0], arg?: string): number =>
     ids.filter((id) => createSampling(sampler, arg)(id, null)).length;
@@ -158,7 +158,7 @@ it("samplers decide by the trace's id, and by the parent where they say so", () 
   expect(createSampling("always_on", undefined)("a", { sampled: false })).toBe(true);
 });
 
-it("spans keep one measure, and follow a wall clock that was set", () => {
+test("spans keep one measure, and follow a wall clock that was set", () => {
   let wall = 1_700_000_000_000;
   const offset = wallOffset(
     () => wall,
@@ -171,7 +171,7 @@ it("spans keep one measure, and follow a wall clock that was set", () => {
   expect(offset() + 500).toBe(1_700_000_060_003);
 });
 
-it("every watcher is told of everything, in order", () => {
+test("every watcher is told of everything, in order", () => {
   const told: string[] = [];
   const watcher = (who: string) => (): CallObserver => ({
     judged: () => void told.push(`${who} judged`),

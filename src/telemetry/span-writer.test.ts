@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Verdict } from "../contract/call.ts";
 import { readMetrics, readTraces } from "../../test/fixtures/otlp-messages.ts";
 import { Durations } from "./durations.ts";
@@ -32,7 +32,7 @@ const spansOf = (writer: SpanWriter) => {
 };
 
 describe("a span on the wire", () => {
-  it("has its ids, times to the nanosecond, kind, flags, state, link and status", () => {
+  test("has its ids, times to the nanosecond, kind, flags, state, link and status", () => {
     const writer = newWriter();
     const linked = { traceId: "f".repeat(32), spanId: "e".repeat(16), state: "l=1" };
     begin(writer, {
@@ -69,7 +69,7 @@ describe("a span on the wire", () => {
     expect(second).toMatchObject({ kind: 1, flags: 0x101, status: null, links: [] });
   });
 
-  it("has attributes of every kind and length, whatever they are written in", () => {
+  test("has attributes of every kind and length, whatever they are written in", () => {
     const said = {
       short: "abc",
       umlaut: "äöü",
@@ -105,7 +105,7 @@ describe("a span on the wire", () => {
     expect(after?.name).toBe("after");
   });
 
-  it("has the stages that did not wait as events, each at its own moment", () => {
+  test("has the stages that did not wait as events, each at its own moment", () => {
     const gates: Verdict[] = [
       { stage: "registry", verdict: "allow", ms: 1 },
       { stage: "capsule", verdict: "allow", ms: 2 },
@@ -135,7 +135,7 @@ describe("a span on the wire", () => {
     expect(again?.events).toEqual(one?.events);
   });
 
-  it("says what the one before said, or what is new", () => {
+  test("says what the one before said, or what is new", () => {
     const writer = newWriter();
     const head = spanHead("alike", 1, true);
     const before = nothingRepeated();
@@ -160,7 +160,7 @@ describe("a span on the wire", () => {
     );
   });
 
-  it("that broke off is left out, and takes no other with it", () => {
+  test("that broke off is left out, and takes no other with it", () => {
     const writer = newWriter();
     begin(writer, { name: "first" });
     writer.end();
@@ -175,7 +175,7 @@ describe("a span on the wire", () => {
     expect(spansOf(writer).map(({ name }) => name)).toEqual(["third"]);
   });
 
-  it.each([1_000, 10_000, 100_000])(
+  test.each([1_000, 10_000, 100_000])(
     "is one of many: what was taken stays as it was while the next are written (%i)",
     (capacity) => {
       const writer = newWriter(capacity);
@@ -198,7 +198,7 @@ describe("a span on the wire", () => {
   );
 });
 
-it("durations are counted under their labels, beyond a limit under one", () => {
+test("durations are counted under their labels, beyond a limit under one", () => {
   const durations = new Durations(WALL);
   expect(durations.message(ORIGIN, WALL)).toBeNull();
   const series = durations.series("server", { a: "b" });
@@ -221,7 +221,7 @@ it("durations are counted under their labels, beyond a limit under one", () => {
   });
 });
 
-it("what a receiver rejected is read from answers in both notations, and from no other", () => {
+test("what a receiver rejected is read from answers in both notations, and from no other", () => {
   expect(rejectedIn(Uint8Array.of(0x0a, 0x03, 0x08, 0x80, 0x01))).toBe(128);
   expect(rejectedIn(Buffer.from('{"partialSuccess":{"rejectedSpans":"7"}}'))).toBe(7);
   for (const answer of ["", "{}", "{", "ok", "\n", "\n\u0002\u0012\u0000"])

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { testTool } from "../../test/fixtures/gate.ts";
 import type { JsonObject } from "../contract/call.ts";
@@ -41,7 +41,7 @@ const external = (name: string, change: Partial<Omit<Tool, "pin">> = {}): Tool =
   tool(name, { provider: "external", native: null, ...change });
 
 describe("registering", () => {
-  it("R001 R002 R003: the native list is there at start, and one more needs nothing but itself", async () => {
+  test("R001 R002 R003: the native list is there at start, and one more needs nothing but itself", async () => {
     const registry = await open(NATIVE_TOOLS);
     expect(names(registry.all()).sort()).toEqual(names(NATIVE_TOOLS).sort());
     expect(registry.all().map(({ wireName }) => wireName)).toEqual(
@@ -68,7 +68,7 @@ describe("registering", () => {
     });
   });
 
-  it("R004: a name that is not category/name is refused, whoever made the definition", async () => {
+  test("R004: a name that is not category/name is refused, whoever made the definition", async () => {
     const registry = await open();
     for (const name of [
       "echo",
@@ -107,7 +107,7 @@ describe("registering", () => {
     expect(await store.capabilities.all()).toEqual([]);
   });
 
-  it("C28: the first part is one of the ten categories", async () => {
+  test("C28: the first part is one of the ten categories", async () => {
     expect([...CATEGORIES].sort()).toEqual([
       "agent",
       "ai",
@@ -130,7 +130,7 @@ describe("registering", () => {
     });
   });
 
-  it("R008: every fault of a definition is named, and nothing of it stays", async () => {
+  test("R008: every fault of a definition is named, and nothing of it stays", async () => {
     const bad = {
       ...testTool(),
       description: " ",
@@ -150,7 +150,7 @@ describe("registering", () => {
     await expect(open([bad])).rejects.toMatchObject({ fault: { code: "BAD_REQUEST" } });
   });
 
-  it("R008: a definition cannot be changed once it is registered", async () => {
+  test("R008: a definition cannot be changed once it is registered", async () => {
     const registry = await open();
     const loose = {
       ...tool("file/loose"),
@@ -169,7 +169,7 @@ describe("registering", () => {
     for (const native of NATIVE_TOOLS) expect(deeplyFrozen(native)).toBe(true);
   });
 
-  it("R006: a name, wire name or alias that is taken is refused, and the first tool stays", async () => {
+  test("R006: a name, wire name or alias that is taken is refused, and the first tool stays", async () => {
     const first = tool("file/read", { aliases: ["cat", "read_file"] });
     const registry = await open([first]);
     const clashes = [
@@ -201,7 +201,7 @@ describe("registering", () => {
     });
   });
 
-  it("R007 R126: toolRegistered is emitted after the store has it; listeners can leave", async () => {
+  test("R007 R126: toolRegistered is emitted after the store has it; listeners can leave", async () => {
     const registry = await open([tool("file/native")]);
     const heard: string[] = [];
     const leave = registry.on("toolRegistered", ({ name }) => heard.push(name));
@@ -218,7 +218,7 @@ describe("registering", () => {
     expect(heard).toEqual(["file/a", "file/b"]);
   });
 
-  it("a store that cannot write leaves no tool behind, and nobody is told", async () => {
+  test("a store that cannot write leaves no tool behind, and nobody is told", async () => {
     const capabilities = { ...store.capabilities, save: () => Promise.reject(new Error("full")) };
     const registry = await openRegistry({ capabilities }, []);
     const heard: string[] = [];
@@ -227,7 +227,7 @@ describe("registering", () => {
     expect([registry.get("file/a"), registry.all(), heard]).toEqual([null, [], []]);
   });
 
-  it("R007: unregister takes every name away, and says whether there was one", async () => {
+  test("R007: unregister takes every name away, and says whether there was one", async () => {
     const registry = await open();
     await registry.register(tool("file/gone", { aliases: ["bye"] }));
     const changed: string[] = [];
@@ -243,7 +243,7 @@ describe("registering", () => {
 });
 
 describe("looking up", () => {
-  it("R013: an absent name gives null, not an exception", async () => {
+  test("R013: an absent name gives null, not an exception", async () => {
     const registry = await open(NATIVE_TOOLS);
     for (const name of ["no/such", "", "constructor", "__proto__", "toString", "SYSTEM/ECHO"])
       expect(registry.get(name)).toBeNull();
@@ -251,7 +251,7 @@ describe("looking up", () => {
     expect(await registry.setEnabled("no/such", false)).toBe(false);
   });
 
-  it("C1: every tool is found by canonical name, wire name and aliases, and states its risk", async () => {
+  test("C1: every tool is found by canonical name, wire name and aliases, and states its risk", async () => {
     const registry = await open(NATIVE_TOOLS);
     for (const native of NATIVE_TOOLS) {
       expect(RISKS).toContain(native.risk);
@@ -265,7 +265,7 @@ describe("looking up", () => {
     });
   });
 
-  it("C4: category and governance class are two fields with closed lists; the provider is a third", async () => {
+  test("C4: category and governance class are two fields with closed lists; the provider is a third", async () => {
     expect(EFFECTS).toEqual([
       "read_only",
       "network",
@@ -285,7 +285,7 @@ describe("looking up", () => {
       ).rejects.toMatchObject({ fault: { errors: [{ path: "/effects" }] } });
   });
 
-  it("R005: metadata is kept as declared, with defaults", async () => {
+  test("R005: metadata is kept as declared, with defaults", async () => {
     const registry = await open();
     await registry.register(
       tool("web/full", {
@@ -312,7 +312,7 @@ describe("looking up", () => {
     });
   });
 
-  it("R022: stats count tools and categories", async () => {
+  test("R022: stats count tools and categories", async () => {
     const registry = await open([tool("web/a"), tool("web/b"), tool("ai/a")]);
     expect(registry.stats()).toEqual({ totalTools: 3, categories: { web: 2, ai: 1 } });
     await registry.unregister("web/a");
@@ -329,25 +329,25 @@ describe("filters", () => {
   ];
   const filtered = (filter: Parameters<typeof filterTools>[1]) => names(filterTools(tools, filter));
 
-  it("R018: deprecated tools are left out unless asked for", () => {
+  test("R018: deprecated tools are left out unless asked for", () => {
     expect(filtered({})).toEqual(["file/read", "file/list", "web/get"]);
     expect(filtered({ includeDeprecated: false })).toHaveLength(3);
     expect(filtered({ includeDeprecated: true })).toHaveLength(4);
   });
 
-  it("by category", () => {
+  test("by category", () => {
     expect(filtered({ category: "web" })).toEqual(["web/get"]);
     expect(filtered({ category: "ai" })).toEqual([]);
   });
 
-  it("R016: a part of name or description, whatever its case", () => {
+  test("R016: a part of name or description, whatever its case", () => {
     expect(filtered({ search: "FiLe" })).toEqual(["file/read", "file/list", "web/get"]);
     expect(filtered({ search: "reads a" })).toEqual(["file/read"]);
     expect(filtered({ search: "web_get" })).toEqual(["web/get"]);
     expect(filtered({ search: ".*" })).toEqual([]);
   });
 
-  it("R017: every tag given must match", () => {
+  test("R017: every tag given must match", () => {
     expect(filtered({ tags: ["fs"] })).toEqual(["file/read", "file/list"]);
     expect(filtered({ tags: ["fs", "text"] })).toEqual(["file/read"]);
     expect(filtered({ tags: ["fs", "none"] })).toEqual([]);
@@ -356,7 +356,7 @@ describe("filters", () => {
 });
 
 describe("opening again", () => {
-  it("R033: a tool that was switched off stays off, also when its definition has changed since", async () => {
+  test("R033: a tool that was switched off stays off, also when its definition has changed since", async () => {
     const first = await open([tool("file/read"), tool("file/list")]);
     expect(await first.setEnabled("file_read", false)).toBe(true);
     expect(first.get("file/read")?.enabled).toBe(false);
@@ -370,7 +370,7 @@ describe("opening again", () => {
     expect(await enabled(changed)).toBe(true);
   });
 
-  it("R008: a changed definition is a new version; the former one stays under its pin", async () => {
+  test("R008: a changed definition is a new version; the former one stays under its pin", async () => {
     const former = tool("file/read", { description: "Reads." });
     const latter = tool("file/read", { description: "Reads a file.", version: "1.1.0" });
     await open([former]);
@@ -384,7 +384,7 @@ describe("opening again", () => {
     expect(await store.capabilities.definition("none")).toBeNull();
   });
 
-  it("the pin covers what a reviewer looked at, and nothing else", () => {
+  test("the pin covers what a reviewer looked at, and nothing else", () => {
     const base = tool("file/read");
     const schema: JsonObject = { type: "object", properties: { text: { type: "string" } } };
     const changes = [
@@ -401,7 +401,7 @@ describe("opening again", () => {
     expect(freezeTool({ ...base }).pin).toBe(base.pin);
   });
 
-  it("tools that are not native come back without handler; native ones of an older release do not", async () => {
+  test("tools that are not native come back without handler; native ones of an older release do not", async () => {
     const first = await open([tool("file/old")]);
     await first.register(external("web/remote", { aliases: ["remote"] }));
     const second = await open([]);
@@ -409,7 +409,7 @@ describe("opening again", () => {
     expect(second.get("remote")).toMatchObject({ provider: "external", native: null });
   });
 
-  it("R006: a stored tool never answers under a name that a native tool has taken since", async () => {
+  test("R006: a stored tool never answers under a name that a native tool has taken since", async () => {
     await (await open([])).register(external("web/remote", { aliases: ["fetch"] }));
     const native = tool("web/fetch", { aliases: ["fetch"] });
     const registry = await open([native]);
@@ -417,7 +417,7 @@ describe("opening again", () => {
     expect(names(registry.all())).toEqual(["web/fetch"]);
   });
 
-  it.each([200, 1_000])("R025 C48: %d tools register and are all there again", async (count) => {
+  test.each([200, 1_000])("R025 C48: %d tools register and are all there again", async (count) => {
     const tools = many(count);
     const first = await open(NATIVE_TOOLS);
     await first.register(...tools);

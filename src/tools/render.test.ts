@@ -1,9 +1,9 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { testTool } from "../../test/fixtures/gate.ts";
 import { NATIVE_TOOLS } from "./index.ts";
 import { functionDefinition, parametersOf } from "./render.ts";
 
-it("R012: renders as a function definition under the wire name", () => {
+test("R012: renders as a function definition under the wire name", () => {
   const tool = testTool();
   expect(functionDefinition(tool)).toEqual({
     type: "function",
@@ -13,7 +13,7 @@ it("R012: renders as a function definition under the wire name", () => {
     expect(functionDefinition(native).function.name).toMatch(/^[a-z0-9_]{1,64}$/);
 });
 
-it("R011: lists parameters with type, description, required and default", () => {
+test("R011: lists parameters with type, description, required and default", () => {
   const read = NATIVE_TOOLS.find((tool) => tool.name === "file/read");
   expect(read).toBeDefined();
   const parameters = read ? parametersOf(read) : [];

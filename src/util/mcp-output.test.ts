@@ -1,11 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../contract/call.ts";
 import { isToolError, packError, packResult, unpackError, unpackResult } from "./mcp-output.ts";
 
 const TEXT = { type: "text", text: "hello" } as const;
 
 describe("a result of MCP as an output", () => {
-  it.each<[string, JsonObject]>([
+  test.each<[string, JsonObject]>([
     ["blocks alone", { content: [TEXT] }],
     ["no blocks at all", { content: [] }],
     ["blocks and an object", { content: [TEXT], structuredContent: { a: 1 } }],
@@ -30,7 +30,7 @@ describe("a result of MCP as an output", () => {
     expect(rest).toEqual({});
   });
 
-  it("keeps _meta, but no reserved key of it", () => {
+  test("keeps _meta, but no reserved key of it", () => {
     const _meta = {
       "example.org/kept": 1,
       plain: 2,
@@ -43,7 +43,7 @@ describe("a result of MCP as an output", () => {
     expect(rest).toEqual({ _meta: { "example.org/kept": 1, plain: 2 } });
   });
 
-  it("takes a missing list for an empty one", () => {
+  test("takes a missing list for an empty one", () => {
     expect(unpackResult(packResult({ structuredContent: { a: 1 } }))).toEqual({
       content: [],
       structuredContent: { a: 1 },
@@ -51,7 +51,7 @@ describe("a result of MCP as an output", () => {
     });
   });
 
-  it.each<Json>([
+  test.each<Json>([
     "text",
     { a: 1 },
     [TEXT, { type: "video" }],
@@ -62,7 +62,7 @@ describe("a result of MCP as an output", () => {
     expect(() => packResult({ content })).toThrow(/expected content to be a list/);
   });
 
-  it("packs the results of other methods whole, without what belongs to one hop", () => {
+  test("packs the results of other methods whole, without what belongs to one hop", () => {
     const contents = [{ uri: "test://a", text: "x" }];
     const result = {
       contents,
@@ -74,7 +74,7 @@ describe("a result of MCP as an output", () => {
     expect(packResult(result, "resources/read")).toEqual({ contents, _meta: { "a.b/c": 2 } });
   });
 
-  it("shows an output that nobody packed as its JSON", () => {
+  test("shows an output that nobody packed as its JSON", () => {
     expect(unpackResult({ a: 1 })).toEqual({
       content: [{ type: "text", text: '{"a":1}' }],
       structuredContent: { a: 1 },
@@ -84,14 +84,14 @@ describe("a result of MCP as an output", () => {
     expect(unpackResult(null).content).toEqual([{ type: "text", text: "null" }]);
   });
 
-  it("tells a tool's own failure from other outputs", () => {
+  test("tells a tool's own failure from other outputs", () => {
     expect(isToolError(packResult({ content: [TEXT], isError: true }))).toBe(true);
     expect(isToolError(packResult({ content: [TEXT] }))).toBe(false);
     expect(isToolError({ $isError: true, $content: "none" })).toBe(false);
     expect(isToolError(null)).toBe(false);
   });
 
-  it("carries the error of a server", () => {
+  test("carries the error of a server", () => {
     const error = { code: -32602, message: "Resource not found", data: { uri: "test://x" } };
     expect(unpackError(packError(error))).toEqual(error);
     expect(unpackError(packError({ code: -32601, message: "no" }))).toEqual({

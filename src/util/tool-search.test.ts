@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import type { JsonObject } from "../contract/call.ts";
 import { rankTools, wordsOfTool, type Searchable } from "./tool-search.ts";
 
@@ -30,13 +30,13 @@ const TOOLS = [
 const find = (query: string, tools: readonly Searchable[] = TOOLS): string[] =>
   rankTools(tools, wordsOfTool, query).map(({ tool: { name } }) => name);
 
-it("the name counts more than the description, and what fits nowhere is left out", () => {
+test("the name counts more than the description, and what fits nowhere is left out", () => {
   expect(find("read file")[0]).toBe("file/read");
   expect(find("read file")).not.toContain("mail/sendMessage");
   expect(find("write a text")[0]).toBe("file/write");
 });
 
-it("tags, parameters, plurals, camel case, beginnings and accents lead to a tool", () => {
+test("tags, parameters, plurals, camel case, beginnings and accents lead to a tool", () => {
   expect(find("email")).toEqual(["mail/sendMessage"]);
   expect(find("repositories")).toEqual([]);
   expect(find("repository")).toEqual(["github/create_issue"]);
@@ -47,13 +47,13 @@ it("tags, parameters, plurals, camel case, beginnings and accents lead to a tool
   expect(find("TICKÉT")).toEqual(["github/create_issue"]);
 });
 
-it("without words every tool fits, in the order given; nothing fits nothing", () => {
+test("without words every tool fits, in the order given; nothing fits nothing", () => {
   expect(find(" ?! ")).toEqual(TOOLS.map(({ name }) => name));
   expect(find("read", [])).toEqual([]);
   expect(find("zzzz")).toEqual([]);
 });
 
-it("foreign texts without end are read so far only", () => {
+test("foreign texts without end are read so far only", () => {
   const long = tool("a/b", `${"padding ".repeat(50_000)} needle`, {
     inputSchema: parameters(...Array.from({ length: 10_000 }, (_, at) => `p${at}`)),
   });

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createIds } from "./ids.ts";
 import { contextOf, parentOf, traceFrom } from "./trace.ts";
 
@@ -7,14 +7,14 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
 const VALID = `00-${TRACE}-${PARENT}-01`;
 
-it("R205: continues a valid parent under a span of its own", () => {
+test("R205: continues a valid parent under a span of its own", () => {
   const trace = traceFrom({ traceparent: VALID }, ids);
   expect(trace).toEqual({ traceId: TRACE, parentSpanId: PARENT, spanId: trace.spanId });
   expect(trace.spanId).toMatch(/^[0-9a-f]{16}$/);
   expect(trace.spanId).not.toBe(PARENT);
 });
 
-it("ignores whatever is no valid traceparent", () => {
+test("ignores whatever is no valid traceparent", () => {
   const bad = [
     undefined,
     "",
@@ -34,14 +34,14 @@ it("ignores whatever is no valid traceparent", () => {
   }
 });
 
-it("reads the known fields of versions to come", () => {
+test("reads the known fields of versions to come", () => {
   expect(parentOf(`01${VALID.slice(2)}-more`, undefined)).toEqual({
     traceId: TRACE,
     spanId: PARENT,
   });
 });
 
-it("hands on the sampling flag and the tracestate as they came", () => {
+test("hands on the sampling flag and the tracestate as they came", () => {
   const state = "vendor=a,other=b";
   const unsampled = { traceparent: `00-${TRACE}-${PARENT}-00`, tracestate: state };
   const trace = traceFrom(unsampled, ids);
@@ -54,12 +54,12 @@ it("hands on the sampling flag and the tracestate as they came", () => {
   expect(traceFrom({ tracestate: state }, ids)).not.toHaveProperty("state");
 });
 
-it("a trace that begins here is recorded or not by the sampler", () => {
+test("a trace that begins here is recorded or not by the sampler", () => {
   expect(traceFrom({}, ids, () => false).sampled).toBe(false);
   expect(traceFrom({}, ids, () => true)).not.toHaveProperty("sampled");
 });
 
-it("ids of one time begin alike, and end at random", () => {
+test("ids of one time begin alike, and end at random", () => {
   const [one, other] = [ids.trace(1_794_844_563_959), ids.trace(1_794_844_563_959)];
   expect(one.slice(0, 12)).toBe(other.slice(0, 12));
   expect(Number.parseInt(one.slice(0, 12), 16)).toBe(1_794_844_563_959);
@@ -67,7 +67,7 @@ it("ids of one time begin alike, and end at random", () => {
   expect(one).toMatch(/^[0-9a-f]{32}$/);
 });
 
-it("a span of a door's own counts before what came in", () => {
+test("a span of a door's own counts before what came in", () => {
   const within = {
     traceId: "a".repeat(32),
     spanId: "b".repeat(16),

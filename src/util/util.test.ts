@@ -1,8 +1,8 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createIds } from "./ids.ts";
 import { maskSecrets } from "./secrets/masker.ts";
 
-it("R110 R129: execution ids carry the time, never collide, and sort by it", () => {
+test("R110 R129: execution ids carry the time, never collide, and sort by it", () => {
   const ids = createIds();
   const made = Array.from({ length: 5_000 }, (_, i) => ids.execution(1_700_000_000_000 + i));
   expect(new Set(made).size).toBe(5_000);
@@ -11,7 +11,7 @@ it("R110 R129: execution ids carry the time, never collide, and sort by it", () 
   expect(ids.next("req", 1_700_000_000_000) < ids.next("req", 1_700_000_000_001)).toBe(true);
 });
 
-it("masks by field name at any depth and leaves everything else the same object", () => {
+test("masks by field name at any depth and leaves everything else the same object", () => {
   const plain = { path: "a", tokens: 5, list: [{ b: 1 }, "x"], nothing: null };
   expect(maskSecrets(plain)).toBe(plain);
   expect(

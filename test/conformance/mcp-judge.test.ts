@@ -1,31 +1,31 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { judge, unknownEntries, type Check } from "./mcp-judge.ts";
 
 const check = (id: string, status: Check["status"]): Check => ({ id, status });
 const COMMON = check("wire-schema-valid", "SUCCESS");
 
 describe("the judge of the conformance run", () => {
-  it("passes a scenario whose own checks succeed", () => {
+  test("passes a scenario whose own checks succeed", () => {
     expect(judge("2025-11-25", "ping", [check("ping", "SUCCESS"), COMMON]).verdict).toBe("passed");
   });
 
-  it("fails a scenario that checked nothing of its own", () => {
+  test("fails a scenario that checked nothing of its own", () => {
     expect(judge("2025-11-25", "ping", [COMMON]).verdict).toBe("failed");
     expect(judge("2025-11-25", "ping", []).verdict).toBe("failed");
   });
 
-  it("takes a warning for a failure", () => {
+  test("takes a warning for a failure", () => {
     const checks = [check("a", "SUCCESS"), check("b", "WARNING")];
     expect(judge("2025-11-25", "ping", checks).verdict).toBe("failed");
   });
 
-  it("skips what is left out, and fails once it passes", () => {
+  test("skips what is left out, and fails once it passes", () => {
     const scenario = "prompts-list";
     expect(judge("2025-11-25", scenario, [check("p", "FAILURE")]).verdict).toBe("skipped");
     expect(judge("2025-11-25", scenario, [check("p", "SUCCESS")]).verdict).toBe("failed");
   });
 
-  it("holds the other checks of a scenario of which some are left out", () => {
+  test("holds the other checks of a scenario of which some are left out", () => {
     const out = [
       check("sep-2575-server-rejects-undeclared-capability", "FAILURE"),
       check("sep-2575-missing-capability-http-400", "FAILURE"),
@@ -39,7 +39,7 @@ describe("the judge of the conformance run", () => {
     expect(half.verdict).toBe("failed");
   });
 
-  it("names entries that fit no scenario of the run", () => {
+  test("names entries that fit no scenario of the run", () => {
     expect(unknownEntries("2025-11-25", []).length).toBeGreaterThan(10);
   });
 });

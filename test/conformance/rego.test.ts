@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { runFolder } from "./rego-cases.ts";
 
 const FOLDER = "../shared/corpora/opa";
@@ -8,7 +8,7 @@ const isPresent = existsSync(FOLDER);
 describe.skipIf(!isPresent)(
   isPresent ? "OPA's evaluation cases" : `skipped: ${FOLDER} is absent`,
   () => {
-    it("are decided as OPA decides them", async () => {
+    test("are decided as OPA decides them", async () => {
       const outcomes = await runFolder(FOLDER);
       expect(outcomes.length).toBeGreaterThan(0);
       const failed = outcomes.filter(({ status }) => status === "failed").map(({ note }) => note);

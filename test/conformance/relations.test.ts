@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openEmbeddedRelations } from "../../src/governance/relations/embedded/index.ts";
 import { openStore } from "../../src/storage/store/store.ts";
 import { caseFiles, readCase, runCase } from "./relations-cases.ts";
@@ -12,7 +12,7 @@ const isPresent = existsSync(FOLDER);
 describe.skipIf(!isPresent)(
   isPresent ? "SpiceDB's own cases" : `skipped: ${FOLDER} is absent`,
   () => {
-    it("R035: are answered by the embedded engine as SpiceDB answers them", async () => {
+    test("R035: are answered by the embedded engine as SpiceDB answers them", async () => {
       const dataDir = mkdtempSync(join(tmpdir(), "ostiary-relations-"));
       const store = await openStore("sqlite:ostiary.db", { dataDir });
       const schema = { load: () => Promise.resolve("") };

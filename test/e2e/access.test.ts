@@ -1,5 +1,5 @@
 // Who may come in: the inventory of routes, sign-in by one-time link, changes only from our own pages.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../src/server/api/index.ts";
 import { procedures } from "../../src/server/trpc.ts";
 import { createWebApp } from "../../src/server/http/web-app.ts";
@@ -41,7 +41,7 @@ describe("access", () => {
    */
   const PUBLIC = new Set(["/style.css", "/oauth/client.json", "/oauth/callback"]);
 
-  it("T8 R050: every route without a credential, with a wrong one and with a revoked one is 401", async () => {
+  test("T8 R050: every route without a credential, with a wrong one and with a revoked one is 401", async () => {
     const { body } = await app.api("POST", "/keys", {
       body: { userId: "ann", name: "x", scopes: ["*"] },
     });
@@ -69,7 +69,7 @@ describe("access", () => {
     }
   });
 
-  it("R050: beyond a few dozen wrong credentials a minute the next one waits; a right one does not", async () => {
+  test("R050: beyond a few dozen wrong credentials a minute the next one waits; a right one does not", async () => {
     skewMs += 60_000;
     const statuses = new Set<number>();
     for (let tries = 0; tries < 35; tries++)
@@ -81,12 +81,12 @@ describe("access", () => {
     expect((await app.api("GET", "/whoami", { key: "wrong" })).status).toBe(401);
   });
 
-  it("C44: every endpoint is a procedure too, but for streams and files", () => {
+  test("C44: every endpoint is a procedure too, but for streams and files", () => {
     const names = endpoints.filter((e) => "run" in e).map((e) => e.name);
     expect([...procedures].sort()).toEqual([...names].sort());
   });
 
-  it("§2.12: every administrator's route is 403 for a user, before its input is looked at", async () => {
+  test("§2.12: every administrator's route is 403 for a user, before its input is looked at", async () => {
     const admin = endpoints.filter((e) => e.access === "admin");
     expect(admin.length).toBeGreaterThan(0);
     for (const e of admin) {
@@ -104,7 +104,7 @@ describe("access", () => {
     }
   });
 
-  it("a sign-in link works once, cleans the address and sets a strict cookie", async () => {
+  test("a sign-in link works once, cleans the address and sets a strict cookie", async () => {
     const url = await app.app.loginUrl();
     const head = await fetch(url, { method: "HEAD", redirect: "manual" });
     expect(head.status).toBe(401);
@@ -131,7 +131,7 @@ describe("access", () => {
     expect(await home.text()).toContain("<strong>owner</strong>");
   });
 
-  it("T26: what a tool was given is text on our pages", async () => {
+  test("T26: what a tool was given is text on our pages", async () => {
     const text = "<script>alert(1)</script>\"'&";
     const { body } = await app.api("POST", "/executions", {
       body: { name: "system/echo", arguments: { text } },
@@ -153,7 +153,7 @@ describe("access", () => {
     expect(theirs.status).toBe(404);
   });
 
-  it("T26: with a cookie, changes come from our own origin only", async () => {
+  test("T26: with a cookie, changes come from our own origin only", async () => {
     const cookie = await signIn();
     const call = async (headers: Record<string, string>, path = "/api/v1/executions") => {
       const response = await fetch(app.url + path, {
@@ -183,7 +183,7 @@ describe("access", () => {
     expect(rejected.status).toBe(403);
   });
 
-  it("signing out ends the session", async () => {
+  test("signing out ends the session", async () => {
     const cookie = await signIn();
     const out = await fetch(`${app.url}/logout`, {
       method: "POST",
@@ -197,7 +197,7 @@ describe("access", () => {
 });
 
 describe("access with authentication switched off", () => {
-  it("T7: programs come in as owner, other people's pages do not", async () => {
+  test("T7: programs come in as owner, other people's pages do not", async () => {
     const app = await startApp({ flags: { "server.authEnabled": "false" } });
     const { body } = await app.api("GET", "/whoami", { key: null });
     expect(body).toMatchObject({ userId: "owner", via: "anonymous" });

@@ -1,5 +1,5 @@
 // Users, keys and capsules over REST and tRPC (requirements §2.12).
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, trpcClient, trpcFailure } from "../fixtures/contract.ts";
 
@@ -15,7 +15,7 @@ describe("users, keys and capsules", () => {
   const post = (path: string, body: object, key = app.adminKey) =>
     app.api("POST", path, { body, key });
 
-  it("creates, reads, changes and lists users", async () => {
+  test("creates, reads, changes and lists users", async () => {
     const made = await post("/users", { id: "carl", name: "Carl" });
     expect(made.status).toBe(201);
     conforms("users.createUser", made.body);
@@ -43,7 +43,7 @@ describe("users, keys and capsules", () => {
     );
   });
 
-  it("lists in pages; a cursor that is not ours is refused", async () => {
+  test("lists in pages; a cursor that is not ours is refused", async () => {
     const seen: string[] = [];
     let after = "";
     for (let pages = 0; pages < 20; pages++) {
@@ -62,7 +62,7 @@ describe("users, keys and capsules", () => {
     expect(bad.body.errors[0].path).toBe("/after");
   });
 
-  it("R055: a key's secret is shown once; listed keys have a prefix and no hash", async () => {
+  test("R055: a key's secret is shown once; listed keys have a prefix and no hash", async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const made = await post("/keys", {
       userId: "ann",
@@ -105,7 +105,7 @@ describe("users, keys and capsules", () => {
     expect(Date.parse(trpc.expiresAt ?? "") - Date.now()).toBeGreaterThan(80 * 86_400_000);
   });
 
-  it("a revoked key is refused before the answer; revoking again says the same", async () => {
+  test("a revoked key is refused before the answer; revoking again says the same", async () => {
     const { body } = await post("/keys", { userId: "ann", name: "gone", scopes: ["*"] });
     expect((await app.api("GET", "/whoami", { key: body.secret as string })).status).toBe(200);
     const revoked = await app.api("DELETE", `/keys/${body.id}`);
@@ -117,7 +117,7 @@ describe("users, keys and capsules", () => {
     expect(again.revokedAt).toBe(revoked.body.revokedAt);
   });
 
-  it("rotation gives a new secret with the same rights; the old one lives on for the overlap", async () => {
+  test("rotation gives a new secret with the same rights; the old one lives on for the overlap", async () => {
     const { body: old } = await post("/keys", {
       userId: "ann",
       name: "r",
@@ -143,7 +143,7 @@ describe("users, keys and capsules", () => {
     );
   });
 
-  it("C50: a capsule decides what its holder sees, from the moment it is changed", async () => {
+  test("C50: a capsule decides what its holder sees, from the moment it is changed", async () => {
     const made = await post("/capsules", {
       id: "two",
       name: "Two",
@@ -187,7 +187,7 @@ describe("users, keys and capsules", () => {
     );
   });
 
-  it("§2.12: a taken id is 409, an unknown field 400, a missing thing 404", async () => {
+  test("§2.12: a taken id is 409, an unknown field 400, a missing thing 404", async () => {
     for (const [path, body] of [
       ["/users", { id: "ann", name: "again" }],
       ["/capsules", { id: "starter", name: "again", capabilities: [] }],
@@ -219,7 +219,7 @@ describe("users, keys and capsules", () => {
     expect(tool.body.errors[0].path).toBe("/capabilities/0");
   });
 
-  it("§2.12: only administrators, over REST and tRPC", async () => {
+  test("§2.12: only administrators, over REST and tRPC", async () => {
     const answer = await post("/users", { name: "x" }, ann);
     expect(answer.status).toBe(403);
     expect(answer.body).toMatchObject({ code: "FORBIDDEN", reason: "admin_only" });
@@ -233,7 +233,7 @@ describe("users, keys and capsules", () => {
 });
 
 describe("the switch of a tool", () => {
-  it("R033: what is switched off does not exist, for administrators too, until it is switched on", async () => {
+  test("R033: what is switched off does not exist, for administrators too, until it is switched on", async () => {
     const own = await startApp();
     try {
       const echo = () =>

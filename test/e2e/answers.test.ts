@@ -1,7 +1,7 @@
 // What every door tells of a call that ended: what a timed-out tool had so far, whose time was up, and what the tool noted.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool, type Tool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -72,7 +72,7 @@ const SO_FAR = { lines: ["line 1", "line 2"], complete: false };
 const TOUCHED = ["list.txt", "[masked]"];
 
 describe("item 3: what a timed-out tool had so far", () => {
-  it("R141: is in the answer of REST, with the time that was up", async () => {
+  test("R141: is in the answer of REST, with the time that was up", async () => {
     const { status, body } = await call("system/reader");
     expect([status, body]).toMatchObject([
       200,
@@ -86,7 +86,7 @@ describe("item 3: what a timed-out tool had so far", () => {
     conforms("tools.executeTool", body);
   });
 
-  it("R141: is in the error that tRPC throws", async () => {
+  test("R141: is in the error that tRPC throws", async () => {
     const failure = await trpcFailure(
       trpcClient(app).tools.executeTool.mutate({ name: "system/reader" }),
     );
@@ -97,7 +97,7 @@ describe("item 3: what a timed-out tool had so far", () => {
     expect(failure.text).not.toContain(SECRET);
   });
 
-  it("R141: a refusal over tRPC has neither", async () => {
+  test("R141: a refusal over tRPC has neither", async () => {
     const failure = await trpcFailure(
       trpcClient(app).tools.executeTool.mutate({ name: "system/echo" }),
     );
@@ -106,7 +106,7 @@ describe("item 3: what a timed-out tool had so far", () => {
     expect(Object.keys(failure.error)).not.toContain("metadata");
   });
 
-  it("R141: is in the result of MCP, on the fast path", async () => {
+  test("R141: is in the result of MCP, on the fast path", async () => {
     const response = await post(
       app.url,
       app.adminKey,
@@ -126,7 +126,7 @@ describe("item 3: what a timed-out tool had so far", () => {
     expect(JSON.parse(texts[1] ?? "")).toEqual(SO_FAR);
   });
 
-  it.each(ERAS)("R141: is in the result of MCP for an SDK client of the %s era", async (era) => {
+  test.each(ERAS)("R141: is in the result of MCP for an SDK client of the %s era", async (era) => {
     const { client } = await connect(app.url, app.adminKey, era);
     const result = await client.callTool({ name: "system_reader", arguments: {} });
     await client.close();
@@ -134,7 +134,7 @@ describe("item 3: what a timed-out tool had so far", () => {
     expect(JSON.stringify(result.content)).toContain("line 2");
   });
 
-  it("R141: comes through a call that was made by another", async () => {
+  test("R141: comes through a call that was made by another", async () => {
     const { body } = await call("system/call_tool", { name: "system_reader", arguments: {} });
     expect(body).toMatchObject({ status: "failed", errorCode: "TIMEOUT", result: SO_FAR });
     const { structuredContent } = await mcpCall("ostiary_call", {
@@ -144,13 +144,13 @@ describe("item 3: what a timed-out tool had so far", () => {
     expect(structuredContent).toMatchObject({ error: { code: "TIMEOUT" }, result: SO_FAR });
   });
 
-  it("R141: is there for a program that made the call", async () => {
+  test("R141: is there for a program that made the call", async () => {
     const code = "try { await call('system_reader', {}); } catch (fault) { return fault.result; }";
     const { body } = await call("system/run_code", { code });
     expect(body).toMatchObject({ status: "success", result: { result: SO_FAR } });
   });
 
-  it("R141: is on the record, and in the answer to whoever asks later", async () => {
+  test("R141: is on the record, and in the answer to whoever asks later", async () => {
     const { body } = await call("system/reader", {}, { wait: false });
     await expect
       .poll(async () => (await app.api("GET", `/executions/${body.executionId}`)).body.execution, {
@@ -167,7 +167,7 @@ describe("item 3: what a timed-out tool had so far", () => {
 });
 
 describe("item 3: the time that was up", () => {
-  it("R139: is the tool's own where that was shorter than the call's", async () => {
+  test("R139: is the tool's own where that was shorter than the call's", async () => {
     const { body } = await call("system/hurried", {}, { timeout: 20_000 });
     expect(body).toMatchObject({
       status: "cancelled",
@@ -178,7 +178,7 @@ describe("item 3: the time that was up", () => {
     expect(body.remedy).not.toContain("timeout");
   });
 
-  it("R139: is that of the call which made it, where that ran out first", async () => {
+  test("R139: is that of the call which made it, where that ran out first", async () => {
     const { body } = await call(
       "system/call_tool",
       { name: "system_slow", arguments: { ms: 20_000 } },
@@ -193,12 +193,12 @@ describe("item 3: the time that was up", () => {
     });
   });
 
-  it("R139: the remedy names the longest timeout that this server takes, or none when it was that", async () => {
+  test("R139: the remedy names the longest timeout that this server takes, or none when it was that", async () => {
     const { body } = await call("system/slow", { ms: 20_000 }, { timeout: 1_000 });
     expect(body.remedy).toBe("ask for less, or give a longer timeout (at most 60000 ms)");
   });
 
-  it.skipIf(!HAS_BOX)(
+  test.skipIf(!HAS_BOX)(
     "R139 R142: of a program is what was given for it",
     { timeout: 30_000 },
     async () => {
@@ -217,7 +217,7 @@ describe("item 3: the time that was up", () => {
 });
 
 describe("item 3: what the tool noted", () => {
-  it("R118: is in the answer to the call, over REST, tRPC and MCP, without secrets", async () => {
+  test("R118: is in the answer to the call, over REST, tRPC and MCP, without secrets", async () => {
     const { body } = await call("system/reader", { lines: 10 });
     expect(body).toMatchObject({
       status: "success",
@@ -235,11 +235,11 @@ describe("item 3: what the tool noted", () => {
     expect(JSON.stringify([body, told, _meta])).not.toContain(SECRET);
   });
 
-  it("R118: of a tool that noted nothing it is empty", async () => {
+  test("R118: of a tool that noted nothing it is empty", async () => {
     expect((await call("system/echo", { text: "x" })).body.metadata).toEqual({});
   });
 
-  it("R118: names the files that a tool has written", async () => {
+  test("R118: names the files that a tool has written", async () => {
     const { body } = await call("file/write", { path: "$SCRATCH/made.txt", content: "x" });
     expect(body).toMatchObject({
       status: "success",
@@ -249,7 +249,7 @@ describe("item 3: what the tool noted", () => {
 });
 
 describe("item 7: the failure classes of the sources, each as it ends at the doors", () => {
-  it.each([
+  test.each([
     ["ToolNotFoundError", "NOT_FOUND", 404, "no/such", {}],
     ["ToolPermissionDenied", "FORBIDDEN", 403, "file/read", { path: "~/.ssh/id" }],
     ["ToolExecutionError", "EXECUTION_FAILED", 500, "file/read", { path: "missing.txt" }],

@@ -1,5 +1,5 @@
 // A person who may approve and administers nothing: signs in, sees what waits, decides, and sees what became of it.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { AppError } from "../../src/contract/errors.ts";
 import { defineTool } from "../../src/contract/tool.ts";
@@ -82,7 +82,7 @@ async function signedIn(key = bea): Promise<string> {
 }
 
 describe("item 17: an approver who is no administrator signs in", () => {
-  it("with a key, on the page that a link to an approval shows a stranger", async () => {
+  test("with a key, on the page that a link to an approval shows a stranger", async () => {
     const { id } = await held("one");
     const stranger = await page(`/a/${id}`);
     expect(stranger.status).toBe(401);
@@ -97,7 +97,7 @@ describe("item 17: an approver who is no administrator signs in", () => {
     expect([shown.status, shown.text]).toEqual([200, expect.stringContaining("Approve this one")]);
   });
 
-  it("finds what waits for a decision on the first page", async () => {
+  test("finds what waits for a decision on the first page", async () => {
     const { id } = await held("listed");
     const home = await page("/", await signedIn());
     expect(home.text).toContain("<strong>bea</strong>");
@@ -107,7 +107,7 @@ describe("item 17: an approver who is no administrator signs in", () => {
     expect(await agentsOwn.text()).not.toContain("Waiting for your decision");
   });
 
-  it("with a link that ostiary open prints for their own key", async () => {
+  test("with a link that ostiary open prints for their own key", async () => {
     const { code, stdout } = await runBin(["open", "--server", app.url, "--key", "env:KEY"], {
       env: { KEY: bea },
     });
@@ -120,7 +120,7 @@ describe("item 17: an approver who is no administrator signs in", () => {
     expect(await who.json()).toMatchObject({ userId: "bea", via: "console", role: "user" });
   });
 
-  it("the session ends with its key, and has no more than it", async () => {
+  test("the session ends with its key, and has no more than it", async () => {
     const made = { userId: "bea", name: "phone", scopes: ["tool:approve"] };
     const { body: key } = await app.api("POST", "/keys", { body: made });
     const cookie = await signedIn(key.secret);
@@ -131,7 +131,7 @@ describe("item 17: an approver who is no administrator signs in", () => {
     expect((await page("/", cookie)).status).toBe(401);
   });
 
-  it("T21: an agent's key signs nobody in, on either way", async () => {
+  test("T21: an agent's key signs nobody in, on either way", async () => {
     const refused = await send("/sign-in", { key: bot });
     expect(refused.status).toBe(403);
     expect(refused.headers.get("set-cookie")).toBeNull();
@@ -141,7 +141,7 @@ describe("item 17: an approver who is no administrator signs in", () => {
     expect(link.body.remedy).toContain("tool:approve");
   });
 
-  it("T8, T26: a wrong key, no key, another page, a way elsewhere", async () => {
+  test("T8, T26: a wrong key, no key, another page, a way elsewhere", async () => {
     for (const fields of [{ key: "wrong" }, { key: "" }, {}] as Record<string, string>[]) {
       const refused = await send("/sign-in", fields);
       expect(refused.status).toBe(401);
@@ -168,7 +168,7 @@ describe("item 17: an approver who is no administrator signs in", () => {
     );
   });
 
-  it("R050: who keeps guessing waits", async () => {
+  test("R050: who keeps guessing waits", async () => {
     skewMs += 120_000;
     const statuses = new Set<number>();
     for (let tries = 0; tries < 35; tries++)
@@ -194,7 +194,7 @@ describe("item 17: after a yes the page shows what became of the call", () => {
     return text;
   }
 
-  it("that it succeeded, and how long it took; what it answered is not the approver's to read", async () => {
+  test("that it succeeded, and how long it took; what it answered is not the approver's to read", async () => {
     const { executionId, show } = await decided("hello", "approve");
     const text = await settled(show);
     expect(text).toMatch(/<h2>Outcome<\/h2>\s*<p><strong>success<\/strong>: it ran for \d+ ms/);
@@ -204,14 +204,14 @@ describe("item 17: after a yes the page shows what became of the call", () => {
     expect(text).not.toContain("You cannot decide it");
   });
 
-  it("that it failed, and with which words", async () => {
+  test("that it failed, and with which words", async () => {
     const { show } = await decided("break", "approve");
     const text = await settled(show);
     expect(text).toContain("<strong>failed</strong>: the pen &lt;broke&gt;");
     expect(text).toContain("EXECUTION_FAILED / exit_code");
   });
 
-  it("that it still runs, and looks again by itself until it has ended", async () => {
+  test("that it still runs, and looks again by itself until it has ended", async () => {
     const { show } = await decided("slow", "approve");
     await until(async () => (await show()).text.includes("<strong>running</strong>"));
     expect((await show()).text).toMatch(REFRESH);
@@ -219,7 +219,7 @@ describe("item 17: after a yes the page shows what became of the call", () => {
     expect(await settled(show)).toContain("<strong>success</strong>");
   });
 
-  it("that it was refused after a no; a page with a form never looks again by itself", async () => {
+  test("that it was refused after a no; a page with a form never looks again by itself", async () => {
     const { id } = await held("form");
     expect((await page(`/a/${id}`, await signedIn())).text).not.toMatch(REFRESH);
     const { show } = await decided("no", "deny");
@@ -228,7 +228,7 @@ describe("item 17: after a yes the page shows what became of the call", () => {
     expect(text).toContain("You declined this call");
   });
 
-  it("who may open the record is led to it", async () => {
+  test("who may open the record is led to it", async () => {
     const other = await newUser(app, "bot2", { level: "admin", capsuleId: "all", scopes: SCOPES });
     const { id, executionId } = await held("own", other);
     const session = await fetch(await app.app.loginUrl(), { redirect: "manual" });

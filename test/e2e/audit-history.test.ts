@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { conforms } from "../fixtures/contract.ts";
@@ -56,7 +56,7 @@ describe("history against the log", () => {
   });
   afterEach(() => app.close());
 
-  it.each([
+  test.each([
     ["status = 'failed'"],
     ["tool_name = 'system/other'"],
     ["category = 'other'"],
@@ -84,7 +84,7 @@ describe("history against the log", () => {
     expect(history).toMatchObject({ agrees: false, missing: 0, different: 1, ids: [ids[1]] });
   });
 
-  it("B14: a refusal made to look like a success is named", async () => {
+  test("B14: a refusal made to look like a success is named", async () => {
     expect(
       behindItsBack(
         "update executions set status = 'success', error_code = null where status = 'failed'",
@@ -93,7 +93,7 @@ describe("history against the log", () => {
     expect((await verify()).history).toMatchObject({ agrees: false, different: 1 });
   });
 
-  it("B14: a row that was deleted is missing, one that was added is extra", async () => {
+  test("B14: a row that was deleted is missing, one that was added is extra", async () => {
     behindItsBack("delete from executions where id = ?", ids[0] ?? "");
     const gone = await verify();
     expect(gone.ok).toBe(false);
@@ -115,7 +115,7 @@ describe("history against the log", () => {
     expect(added.history.ids).toEqual([ids[0], "exec_new"]);
   });
 
-  it("B14: a row under another id is extra, and its own is missing", async () => {
+  test("B14: a row under another id is extra, and its own is missing", async () => {
     behindItsBack("update executions set id = 'exec_other' where id = ?", ids[2] ?? "");
     expect((await verify()).history).toMatchObject({
       missing: 1,
@@ -124,7 +124,7 @@ describe("history against the log", () => {
     });
   });
 
-  it.each([
+  test.each([
     ["hours", "hour >= 0"],
     ["days", "hour < -1"],
     ["all time", "hour = -1 and user_id <> ''"],
@@ -157,12 +157,12 @@ describe("history against the log", () => {
     expect((await found()).sums, "added").toBeGreaterThan(0);
   });
 
-  it("B14: sums that were deleted at every level are found by the executions they lack", async () => {
+  test("B14: sums that were deleted at every level are found by the executions they lack", async () => {
     behindItsBack("delete from rollups");
     expect((await verify()).history).toMatchObject({ agrees: false, missing: 0, different: 0 });
   });
 
-  it("B14: calls in flight and calls that wait are no false alarm", async () => {
+  test("B14: calls in flight and calls that wait are no false alarm", async () => {
     let running = true;
     const callers = Array.from({ length: 4 }, async (_, i) => {
       while (running) await echo(`flight ${i}`);
@@ -179,7 +179,7 @@ describe("history against the log", () => {
     expect((await verify()).history).toMatchObject(CLEAN);
   }, 60_000);
 
-  it("B14: what was archived is no difference", async () => {
+  test("B14: what was archived is no difference", async () => {
     await Promise.all(
       Array.from({ length: 1_004 }, (_, i) =>
         app.app.store.log.append({
@@ -203,7 +203,7 @@ describe("history against the log", () => {
     expect((await verify()).history.sums).toBeGreaterThan(0);
   }, 60_000);
 
-  it("B14: the command line says so, of a running server, of a folder, and of a file alone", async () => {
+  test("B14: the command line says so, of a running server, of a folder, and of a file alone", async () => {
     const cli = (...words: string[]) =>
       runBin(["audit", "verify", ...words], { env: { OSTIARY_DATA_DIR: app.dataDir } });
     const good = await cli();

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { conforms, newUser, trpcClient } from "../fixtures/contract.ts";
@@ -32,7 +32,7 @@ describe("the audit ledger", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("R195, R199: is searched by what events say, page by page, by administrators alone", async () => {
+  test("R195, R199: is searched by what events say, page by page, by administrators alone", async () => {
     const ask = async (query: string) => {
       const answer = await app.api("GET", `/audit?${query}`);
       expect(answer.status, JSON.stringify(answer.body)).toBe(200);
@@ -75,7 +75,7 @@ describe("the audit ledger", () => {
     expect(trpc.events).toHaveLength(1);
   });
 
-  it("T50: verifies itself over REST and on the command line", async () => {
+  test("T50: verifies itself over REST and on the command line", async () => {
     const answer = await app.api("POST", "/audit/verify", { body: {} });
     conforms("audit.verifyLedger", answer.body);
     expect(answer.body).toMatchObject({ ok: true, chains: 1 });
@@ -87,7 +87,7 @@ describe("the audit ledger", () => {
     expect((await cli("head")).stdout).toContain(head.body.keyId as string);
   });
 
-  it("T50: an export proves itself, packed or not, and says where it is broken", async () => {
+  test("T50: an export proves itself, packed or not, and says where it is broken", async () => {
     for (const words of [
       [],
       ["--gzip"],
@@ -135,7 +135,7 @@ describe("the audit ledger", () => {
       expect((await cli("verify", ...bad)).code).toBeGreaterThan(0);
   }, 120_000);
 
-  it("a checkpoint that was kept elsewhere is found again", async () => {
+  test("a checkpoint that was kept elsewhere is found again", async () => {
     const made = await cli("checkpoint", "--out", "anchor.ndjson");
     expect(made.code, made.stderr).toBe(0);
     expect((await cli("verify", "--anchor", "anchor.ndjson", "--json")).json()).toMatchObject({
@@ -148,7 +148,7 @@ describe("the audit ledger", () => {
     ).toMatchObject({ ok: true, anchored: 1 });
   });
 
-  it("tail shows the newest, archive says what it would do", async () => {
+  test("tail shows the newest, archive says what it would do", async () => {
     const tail = await cli("tail", "--limit", "3", "--json");
     const seqs = tail.stdout
       .trim()
@@ -164,7 +164,7 @@ describe("the audit ledger", () => {
     expect((await app.api("POST", "/audit/archive", { body: {} })).status).toBe(400);
   });
 
-  it("docs/audit.md: an export is checked with sha256sum, jq and openssl alone", async () => {
+  test("docs/audit.md: an export is checked with sha256sum, jq and openssl alone", async () => {
     const page = readFileSync(join(ROOT, "docs/audit.md"), "utf8");
     const commands = [...page.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, text]) => text ?? "");
     expect(commands).toHaveLength(4);
@@ -184,7 +184,7 @@ describe("the audit ledger", () => {
 });
 
 describe("a data directory that no server uses", () => {
-  it("T50: is verified where it lies, and what was changed in it is named", async () => {
+  test("T50: is verified where it lies, and what was changed in it is named", async () => {
     const app = await startApp();
     const verify = () => runBin(["audit", "verify", "--data-dir", app.dataDir]);
     try {
@@ -207,7 +207,7 @@ describe("a data directory that no server uses", () => {
 });
 
 describe("a server that starts on an older copy of its database", () => {
-  it("T50: says so in the ledger and to the mode, and serves", async () => {
+  test("T50: says so in the ledger and to the mode, and serves", async () => {
     const first = await startApp({ listen: false });
     const { dataDir } = first;
     const file = join(dataDir, "ostiary.db");
@@ -240,7 +240,7 @@ describe("a server that starts on an older copy of its database", () => {
 });
 
 describe("the archive of a running server", () => {
-  it("C20 R199: moves events out of the database; history forgets them, figures and proof stay", async () => {
+  test("C20 R199: moves events out of the database; history forgets them, figures and proof stay", async () => {
     const app = await startApp({ flags: { "history.memoryEntries": "0" } });
     try {
       const run = () =>

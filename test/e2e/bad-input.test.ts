@@ -1,6 +1,6 @@
 // Everything that can be wrong with a request: a clear error with its code and what to do, and the server stays up.
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, trpcClient, trpcFailure } from "../fixtures/contract.ts";
 
@@ -38,7 +38,7 @@ describe("bad input", () => {
     expect(JSON.stringify(answer.body)).not.toMatch(/node_modules|\.ts:\d|stack/);
   };
 
-  it("malformed JSON is 400 invalid_json and says where", async () => {
+  test("malformed JSON is 400 invalid_json and says where", async () => {
     for (const body of [
       '{"name":',
       '{"name":"a",}',
@@ -60,7 +60,7 @@ describe("bad input", () => {
     expect(await bytes.text()).toContain("UTF-8");
   });
 
-  it("B14: no path, query or field with a NUL or half a character reaches the store", async () => {
+  test("B14: no path, query or field with a NUL or half a character reaches the store", async () => {
     const lookups: [string, string][] = [
       ["POST", "/executions/{}/cancel"],
       ["GET", "/executions/{}"],
@@ -153,7 +153,7 @@ describe("bad input", () => {
     expect(echoed.status, JSON.stringify(echoed.body)).toBe(200);
   });
 
-  it("malformed JSON over tRPC is a typed error", async () => {
+  test("malformed JSON over tRPC is a typed error", async () => {
     const send = (path: string, init: RequestInit) =>
       fetch(`${app.url}/trpc/${path}`, {
         ...init,
@@ -175,14 +175,14 @@ describe("bad input", () => {
     }
   });
 
-  it("R287: an unknown tool is NOT_FOUND with its name", async () => {
+  test("R287: an unknown tool is NOT_FOUND with its name", async () => {
     const answer = await post({ name: "no/such", arguments: {} });
     problem(answer, 404);
     expect(answer.body).toMatchObject({ code: "NOT_FOUND", detail: "Tool 'no/such' not found" });
     expect(answer.body.gates).toBeUndefined();
   });
 
-  it("wrong types, missing and extra fields are each named", async () => {
+  test("wrong types, missing and extra fields are each named", async () => {
     const answer = await post({
       nme: "x",
       arguments: [1],
@@ -215,12 +215,12 @@ describe("bad input", () => {
     }
   });
 
-  it("at most ten faults are listed", async () => {
+  test("at most ten faults are listed", async () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`field${i}`, i]));
     expect((await post({ name: "a/b", ...many })).body.errors).toHaveLength(10);
   });
 
-  it("arguments that do not fit the tool's schema are 400 invalid_arguments", async () => {
+  test("arguments that do not fit the tool's schema are 400 invalid_arguments", async () => {
     const answer = await post({ name: "system/echo", arguments: { text: 1, txt: 2 } });
     problem(answer, 400);
     expect(answer.body).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" });
@@ -232,7 +232,7 @@ describe("bad input", () => {
     expect(answer.body.gates.at(-1)).toMatchObject({ stage: "input", verdict: "deny" });
   });
 
-  it("R135: a timeout out of range is refused", async () => {
+  test("R135: a timeout out of range is refused", async () => {
     for (const timeout of [999, 300_001, 0, -1, 1500.5]) {
       const answer = await post({ name: "system/echo", arguments: { text: "a" }, timeout });
       problem(answer, 400);
@@ -245,7 +245,7 @@ describe("bad input", () => {
     }
   });
 
-  it("an oversized body is 413 before it is parsed", async () => {
+  test("an oversized body is 413 before it is parsed", async () => {
     const body = { name: "system/echo", arguments: { text: "x".repeat(LIMIT) } };
     const answer = await post(body);
     problem(answer, 413);
@@ -271,7 +271,7 @@ describe("bad input", () => {
     expect([413, "cut off"]).toContain(endless);
   });
 
-  it("another content type is 415", async () => {
+  test("another content type is 415", async () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
       const answer = await post(JSON.stringify({ name: "system/echo" }), { "content-type": type });
       problem(answer, 415);
@@ -281,7 +281,7 @@ describe("bad input", () => {
     expect((await post(JSON.stringify({ name: "system/time" }), json)).status).toBe(200);
   });
 
-  it("an unknown id and another user's id get the same 404", async () => {
+  test("an unknown id and another user's id get the same 404", async () => {
     const { body } = await post({ name: "system/echo", arguments: { text: "mine" } });
     const { body: started } = await post({ name: "system/time", wait: false });
     const unknown = "exec_1700000000000_00000000000000000000000000";
@@ -305,7 +305,7 @@ describe("bad input", () => {
     }
   });
 
-  it("R050: no, malformed, unknown, revoked and expired keys are 401", async () => {
+  test("R050: no, malformed, unknown, revoked and expired keys are 401", async () => {
     const is401 = async (key: string | null, reason: string) => {
       const answer = await app.api("GET", "/whoami", { key });
       problem(answer, 401);
@@ -338,7 +338,7 @@ describe("bad input", () => {
     problem(basic, 401);
   });
 
-  it("a fault before the procedures is told to each call of a tRPC batch", async () => {
+  test("a fault before the procedures is told to each call of a tRPC batch", async () => {
     const client = trpcClient(app, "wrong", true);
     const both = [client.account.whoami.query(), client.tools.listTools.query()];
     for (const work of both) {
@@ -351,7 +351,7 @@ describe("bad input", () => {
     expect(many.status).toBe(400);
   });
 
-  it("unknown routes are 404, wrong methods 405 with Allow", async () => {
+  test("unknown routes are 404, wrong methods 405 with Allow", async () => {
     const nowhere = await app.api("GET", "/nowhere");
     problem(nowhere, 404);
     const wrong = await app.api("PUT", "/executions", { body: {} });
@@ -374,7 +374,7 @@ describe("bad input", () => {
     });
   });
 
-  it("a field may come from one place only", async () => {
+  test("a field may come from one place only", async () => {
     const answer = await app.api("POST", "/executions/exec_1_a/cancel", {
       body: { executionId: "exec_1_b" },
     });
@@ -382,7 +382,7 @@ describe("bad input", () => {
     expect(answer.body.errors[0].path).toBe("/executionId");
   });
 
-  it("a broken connection in the middle of a body does no harm", async () => {
+  test("a broken connection in the middle of a body does no harm", async () => {
     const { hostname, port } = new URL(app.url);
     await new Promise<void>((resolve, reject) => {
       const socket = connect(Number(port), hostname, () => {

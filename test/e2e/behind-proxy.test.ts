@@ -1,6 +1,6 @@
 // Behind a proxy: what people are sent follows the public address, and only a named proxy may say who the client is.
 import { request } from "node:http";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
@@ -53,7 +53,7 @@ describe("item 13: a public address", { timeout: 60_000 }, () => {
     return /^[^;]+/.exec(cookieOf(answer))?.[0] ?? "";
   };
 
-  it("is in links, problem documents, the OpenAPI document and OAuth addresses", async () => {
+  test("is in links, problem documents, the OpenAPI document and OAuth addresses", async () => {
     expect(app.url, "the listener's own address stays").toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const key = { authorization: `Bearer ${app.adminKey}` };
     const problem = await app.api("GET", "/executions/exec_none");
@@ -67,18 +67,18 @@ describe("item 13: a public address", { timeout: 60_000 }, () => {
     });
   });
 
-  it("makes the session cookie Secure with the __Host- prefix", async () => {
+  test("makes the session cookie Secure with the __Host- prefix", async () => {
     const answer = await send(`${app.url}${await loginPath()}`, { headers: { host: HOST } });
     expect(cookieOf(answer)).toMatch(/^__Host-ostiary_session=[^;]+; Path=\/; HttpOnly; .*Secure/);
   });
 
-  it("its name is accepted as Host and Origin without being listed, another is not", async () => {
+  test("its name is accepted as Host and Origin without being listed, another is not", async () => {
     const home = (host: string) => send(`${app.url}/healthz`, { headers: { host } });
     expect((await home(HOST)).status).toBe(200);
     expect((await home("evil.example")).status).toBe(403);
   });
 
-  it("changes by cookie come from the public page, whatever Host the proxy sends", async () => {
+  test("changes by cookie come from the public page, whatever Host the proxy sends", async () => {
     const cookie = await signIn();
     const logout = (origin: string, host: string) =>
       send(`${app.url}/logout`, { method: "POST", headers: { cookie, origin, host } });
@@ -97,14 +97,14 @@ describe("item 13: a public address", { timeout: 60_000 }, () => {
     expect(out.status, "the listener's own page on this machine").toBe(303);
   });
 
-  it("a session cookie that another site of the domain could have set is not taken", async () => {
+  test("a session cookie that another site of the domain could have set is not taken", async () => {
     const cookie = await signIn();
     const home = (value: string) => send(`${app.url}/`, { headers: { host: HOST, cookie: value } });
     expect((await home(cookie)).status).toBe(200);
     expect((await home(cookie.replace("__Host-", ""))).status).toBe(401);
   });
 
-  it("what a request says about its own address counts for nothing", async () => {
+  test("what a request says about its own address counts for nothing", async () => {
     const spoofed = {
       host: HOST,
       "x-forwarded-host": "evil.example",
@@ -138,7 +138,7 @@ describe("item 13: trusted proxies", { timeout: 60_000 }, () => {
     for (let n = 0; n < 31; n++) await guess(forwarded(n), path);
   };
 
-  it("X-Forwarded-For of anybody else is ignored, on every door", async () => {
+  test("X-Forwarded-For of anybody else is ignored, on every door", async () => {
     await start({});
     await guessOften((n) => `203.0.113.${n}`);
     expect(await guess("198.51.100.1")).toBe(429);
@@ -147,13 +147,13 @@ describe("item 13: trusted proxies", { timeout: 60_000 }, () => {
     expect(await guess(null)).toBe(429);
   });
 
-  it("a proxy that is not on the list is anybody", async () => {
+  test("a proxy that is not on the list is anybody", async () => {
     await start({ "server.trustedProxies": "10.0.0.0/8,2001:db8::/32" });
     await guessOften((n) => `203.0.113.${n}`);
     expect(await guess("198.51.100.1")).toBe(429);
   });
 
-  it.each(["127.0.0.1", "127.0.0.0/8", "::1,127.0.0.1"])(
+  test.each(["127.0.0.1", "127.0.0.0/8", "::1,127.0.0.1"])(
     "%s says who the client is",
     async (list) => {
       await start({ "server.trustedProxies": list });
@@ -166,7 +166,7 @@ describe("item 13: trusted proxies", { timeout: 60_000 }, () => {
     },
   );
 
-  it("what the client wrote in front of it counts for nothing", async () => {
+  test("what the client wrote in front of it counts for nothing", async () => {
     await start({ "server.trustedProxies": "127.0.0.1,10.0.0.0/8" });
     // The last address that is not a proxy's is the one that a proxy has seen.
     await guessOften((n) => `198.51.100.${n}, 203.0.113.7, 10.1.2.3`);
@@ -175,7 +175,7 @@ describe("item 13: trusted proxies", { timeout: 60_000 }, () => {
     expect(await guess(["198.51.100.1", "203.0.113.7"]), "a header for each hop").toBe(429);
   });
 
-  it("an entry that is no address ends the list at the proxy that sent it", async () => {
+  test("an entry that is no address ends the list at the proxy that sent it", async () => {
     await start({ "server.trustedProxies": "127.0.0.1" });
     await guessOften((n) => `unknown${n}`);
     expect(await guess(null)).toBe(429);
@@ -189,7 +189,7 @@ describe("item 13: settings that do not fit are refused", () => {
       () => "",
       (cause: Error) => cause.message,
     );
-  it.each([
+  test.each([
     [{ "server.publicUrl": "tools.example.com" }, "expected an address such as https://"],
     [{ "server.publicUrl": "https://tools.example.com/ostiary" }, "without a path"],
     [{ "server.publicUrl": "https://user@tools.example.com" }, "expected an address such as"],

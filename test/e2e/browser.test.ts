@@ -1,5 +1,5 @@
 // Browser sessions over the wire: who may, what is refused before anything starts, pictures, and what the record keeps.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { browserPage } from "../fixtures/browser-examples.ts";
 import { canBrowse, ownBrowsers } from "../fixtures/browser-site.ts";
@@ -36,7 +36,7 @@ describe.skipIf(!canBrowse())("browser tools", { timeout: 120_000 }, () => {
     await web.close();
   }, 60_000);
 
-  it("what one door opened, another uses; a picture is image content there", async () => {
+  test("what one door opened, another uses; a picture is image content there", async () => {
     const { client } = await connect(house.url, ann, "modern");
     const shot = await client.callTool({ name: "browser_screenshot", arguments: { sessionId } });
     expect(shot.content).toEqual([
@@ -47,7 +47,7 @@ describe.skipIf(!canBrowse())("browser tools", { timeout: 120_000 }, () => {
     await client.close();
   });
 
-  it("the record tells of a picture and does not keep it", async () => {
+  test("the record tells of a picture and does not keep it", async () => {
     const shot = await call(ann, "browser/screenshot", { sessionId });
     const data = shot.body.result.$content[0].data as string;
     const kept = await house.api("GET", `/executions/${shot.body.executionId as string}`, {
@@ -64,7 +64,7 @@ describe.skipIf(!canBrowse())("browser tools", { timeout: 120_000 }, () => {
     expect(resultMetadata).toMatchObject({ untrusted: true });
   });
 
-  it("elements come with refs", async () => {
+  test("elements come with refs", async () => {
     const seen = await call(ann, "browser/observe", { sessionId });
     expect(seen.body.result.elements).toContainEqual({
       ref: expect.stringMatching(/^ref=/) as string,
@@ -74,7 +74,7 @@ describe.skipIf(!canBrowse())("browser tools", { timeout: 120_000 }, () => {
     });
   });
 
-  it("another user's session is not found", async () => {
+  test("another user's session is not found", async () => {
     const bob = await newUser(house, "bob", {
       level: "execute_advanced",
       capsuleId: "all",
@@ -88,7 +88,7 @@ describe.skipIf(!canBrowse())("browser tools", { timeout: 120_000 }, () => {
     });
   });
 
-  it("the gate refuses addresses inside and callers below the level, before a browser moves", async () => {
+  test("the gate refuses addresses inside and callers below the level, before a browser moves", async () => {
     for (const url of [
       "http://169.254.169.254/",
       "http://127.0.0.1:9/",
@@ -118,7 +118,7 @@ describe.skipIf(!canBrowse())("browser tools", { timeout: 120_000 }, () => {
     });
   });
 
-  it("a diagram is drawn, its fault told", async () => {
+  test("a diagram is drawn, its fault told", async () => {
     const drawn = await call(ann, "render_diagram", { source: "flowchart TD\n  A --> B" });
     expect(drawn.body).toMatchObject({ status: "success", result: { mime: "image/svg+xml" } });
     const bad = await call(ann, "ai/render_diagram", { source: "flowchart TD\n  A -->>> [" });

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer, type RunningServer } from "../fixtures/bin.ts";
 import { otlpReceiver } from "../fixtures/otlp-receiver.ts";
 import { until } from "../fixtures/contract.ts";
@@ -81,7 +81,7 @@ describe("item 4: lines of calls, by default", () => {
   afterAll(() => one.server.stop());
 
   const TRACE = "0af7651916cd43dd8448eb211c80319c";
-  it("R208 R210: a call that succeeds is a line when it starts and one when it ends, both with every id", async () => {
+  test("R208 R210: a call that succeeds is a line when it starts and one when it ends, both with every id", async () => {
     const secret = `ghp_${"a1B2".repeat(9)}`;
     const id = await one.call(
       "system_echo",
@@ -120,7 +120,7 @@ describe("item 4: lines of calls, by default", () => {
     expect(one.server.stderr()).not.toContain(secret);
   });
 
-  it("R066 R208: one that fails says with what and how long it took, and one that is blocked says why", async () => {
+  test("R066 R208: one that fails says with what and how long it took, and one that is blocked says why", async () => {
     const id = await one.call("file_read", { path: "missing.txt" });
     const failed = (await one.linesOf(id, 2)).find(({ msg }) => msg !== "tool_call_started");
     expect(failed).toMatchObject({
@@ -140,7 +140,7 @@ describe("item 4: lines of calls, by default", () => {
     expect(more).toEqual([]);
   });
 
-  it("no tool reads these lines back: they are about everybody's calls", async () => {
+  test("no tool reads these lines back: they are about everybody's calls", async () => {
     const id = await one.call("system_echo", { text: "whisper" });
     const logs = await one.record(await one.call("system_logs", { since: "1h" }));
     expect(logs["status"]).toBe("success");
@@ -148,7 +148,7 @@ describe("item 4: lines of calls, by default", () => {
   });
 });
 
-it.each([{ OSTIARY_LOG_CALLS: "failures" }, { OSTIARY_LOG_LEVEL: "warn" }])(
+test.each([{ OSTIARY_LOG_CALLS: "failures" }, { OSTIARY_LOG_LEVEL: "warn" }])(
   "R208: with %j only calls that fail or are blocked have lines",
   async (env) => {
     const one = await house(env);
@@ -162,7 +162,7 @@ it.each([{ OSTIARY_LOG_CALLS: "failures" }, { OSTIARY_LOG_LEVEL: "warn" }])(
   60_000,
 );
 
-it("R208: what was not written yet is written when the server stops", async () => {
+test("R208: what was not written yet is written when the server stops", async () => {
   const one = await house({});
   const ids = await Promise.all(
     Array.from({ length: 50 }, (_, n) => one.call("system_echo", { text: `${n}` })),
@@ -175,7 +175,7 @@ it("R208: what was not written yet is written when the server stops", async () =
   expect(completed.sort()).toEqual(ids.sort());
 }, 60_000);
 
-it("R205: the trace of a call is the same in the collector, the record and the log", async () => {
+test("R205: the trace of a call is the same in the collector, the record and the log", async () => {
   const receiver = await otlpReceiver();
   const one = await house({
     OSTIARY_LOG_CALLS: "all",
@@ -203,7 +203,7 @@ it("R205: the trace of a call is the same in the collector, the record and the l
 }, 60_000);
 
 // Names of source files: of a bundle, bundle.test.ts says the same by its chunks.
-it.skipIf(process.env["OSTIARY_TEST_PROGRAM"] !== undefined)(
+test.skipIf(process.env["OSTIARY_TEST_PROGRAM"] !== undefined)(
   "without a collector nothing of OpenTelemetry is loaded",
   async () => {
     const loads = (text: string): boolean => text.includes("@opentelemetry");

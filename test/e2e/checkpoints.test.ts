@@ -1,7 +1,7 @@
 // Checkpoints come while the server runs, not only when it stops: by the number of events and by the time.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 const NEVER_EVENTS = "1000000";
@@ -31,7 +31,7 @@ describe("checkpoints of a running server", () => {
   const grown = (past: number) =>
     expect.poll(inFile, { timeout: 15_000, interval: 100 }).toBeGreaterThan(past);
 
-  it("item 15: one is made after so many events", async () => {
+  test("item 15: one is made after so many events", async () => {
     await start("20", NEVER_SECONDS);
     await call(15);
     await grown(0);
@@ -43,7 +43,7 @@ describe("checkpoints of a running server", () => {
     expect(verdict.checkpoints).toBeGreaterThan(1);
   });
 
-  it("item 15: one is made so long after an event that none covers", async () => {
+  test("item 15: one is made so long after an event that none covers", async () => {
     await start(NEVER_EVENTS, "1");
     await grown(0);
     const first = inFile();
@@ -52,7 +52,7 @@ describe("checkpoints of a running server", () => {
     expect(await verified()).toMatchObject({ ok: true });
   });
 
-  it("item 15: none is made where nothing is written", async () => {
+  test("item 15: none is made where nothing is written", async () => {
     await start(NEVER_EVENTS, NEVER_SECONDS);
     await call(3);
     expect(await verified()).toMatchObject({ ok: true, checkpoints: 0 });

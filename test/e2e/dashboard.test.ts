@@ -1,7 +1,7 @@
 // The dashboard, the alerts and the page about metrics, held against what a running server really tells.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { metricsPage } from "../../scripts/metrics-docs.ts";
 import { ACTIONS } from "../../src/storage/store/store.ts";
@@ -114,7 +114,7 @@ function alternatives(pattern: string): string[] {
 }
 
 describe("the check itself", () => {
-  it("refuses what is not on the page, and expressions that are none", () => {
+  test("refuses what is not on the page, and expressions that are none", () => {
     expect(faultOf("sum by (stage) (rate(ostiary_verdicts_total[5m]))")).toBeNull();
     expect(faultOf("rate(ostiary_invented_total[5m])")).toMatch(/not on the page/);
     expect(faultOf("sum(tool_execution_duration)")).toMatch(/no series of a histogram/);
@@ -128,7 +128,7 @@ describe("the check itself", () => {
 });
 
 describe("the dashboard", () => {
-  it("R191: every expression names metrics and labels that a running server tells", () => {
+  test("R191: every expression names metrics and labels that a running server tells", () => {
     const queries = dashboard.templating.list.filter(({ type }) => type === "query");
     const asked = queries.map(({ query }) => (typeof query === "string" ? query : query.query));
     // label_values(selector, label)
@@ -144,7 +144,7 @@ describe("the dashboard", () => {
     );
   });
 
-  it("every figure of our own is on it", () => {
+  test("every figure of our own is on it", () => {
     const shown = new Set(
       panels.flatMap(({ targets }) =>
         (targets ?? []).flatMap(({ expr }) =>
@@ -156,7 +156,7 @@ describe("the dashboard", () => {
     expect(ours.filter((name) => !shown.has(name))).toEqual([]);
   });
 
-  it("every panel has a title, a description, a unit and the data source of the variable", () => {
+  test("every panel has a title, a description, a unit and the data source of the variable", () => {
     expect(dashboard.schemaVersion).toBeGreaterThanOrEqual(39);
     expect(dashboard.templating.list[0]).toMatchObject({
       name: "datasource",
@@ -189,7 +189,7 @@ describe("the dashboard", () => {
     }
   });
 
-  it("nothing lies on anything else, and every row has a topic", () => {
+  test("nothing lies on anything else, and every row has a topic", () => {
     const ids = dashboard.panels.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const taken = new Map<string, string>();
@@ -220,13 +220,13 @@ describe("the dashboard", () => {
 });
 
 describe("the alerts", () => {
-  it("R191: every rule names metrics and labels that a running server tells", () => {
+  test("R191: every rule names metrics and labels that a running server tells", () => {
     expect(
       rules.map(({ alert, expr }) => [alert, faultOf(expr)]).filter(([, fault]) => fault !== null),
     ).toEqual([]);
   });
 
-  it("every rule says how bad it is, what happened and what to do, with labels it has", () => {
+  test("every rule says how bad it is, what happened and what to do, with labels it has", () => {
     const names = rules.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
     expect(names).toEqual(
@@ -253,7 +253,7 @@ describe("the alerts", () => {
   });
 });
 
-it("R191: docs/metrics.md lists what the code has", async () => {
+test("R191: docs/metrics.md lists what the code has", async () => {
   const text = docs("metrics.md");
   expect(text).toBe(await metricsPage(text));
   for (const name of page.keys()) expect(text).toContain(`| \`${name}\` `);

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { startServer } from "../fixtures/bin.ts";
 import { META } from "./mcp-clients.ts";
@@ -59,26 +59,29 @@ const WAYS: Record<string, (app: StartedApp) => void> = {
 };
 
 describe("item 11: the data directory lost while serving", { timeout: 60_000 }, () => {
-  it.each(Object.entries(WAYS))("%s: calls are refused and /readyz says so", async (_way, lose) => {
-    const app = await start();
-    expect((await app.api("POST", "/executions", CALL)).status).toBe(200);
-    lose(app);
-    await sleep(NOTICED_MS);
-    const rest = await app.api("POST", "/executions", CALL);
-    expect(rest).toMatchObject({ status: 503, body: { code: "UNAVAILABLE" } });
-    expect(JSON.stringify(rest.body)).toContain(LOST);
-    expect(await callMcp(app)).toContain(LOST);
-    const ready = await fetch(`${app.url}/readyz`);
-    expect(ready.status).toBe(503);
-    const told = await ready.text();
-    expect(told).toContain(LOST);
-    expect(told, "anybody may look there").not.toContain(app.dataDir);
-    // Changes of any other kind are refused as well.
-    const made = await app.api("POST", "/users", { body: { id: "anna", name: "Anna" } });
-    expect(made.status).toBe(503);
-  });
+  test.each(Object.entries(WAYS))(
+    "%s: calls are refused and /readyz says so",
+    async (_way, lose) => {
+      const app = await start();
+      expect((await app.api("POST", "/executions", CALL)).status).toBe(200);
+      lose(app);
+      await sleep(NOTICED_MS);
+      const rest = await app.api("POST", "/executions", CALL);
+      expect(rest).toMatchObject({ status: 503, body: { code: "UNAVAILABLE" } });
+      expect(JSON.stringify(rest.body)).toContain(LOST);
+      expect(await callMcp(app)).toContain(LOST);
+      const ready = await fetch(`${app.url}/readyz`);
+      expect(ready.status).toBe(503);
+      const told = await ready.text();
+      expect(told).toContain(LOST);
+      expect(told, "anybody may look there").not.toContain(app.dataDir);
+      // Changes of any other kind are refused as well.
+      const made = await app.api("POST", "/users", { body: { id: "anna", name: "Anna" } });
+      expect(made.status).toBe(503);
+    },
+  );
 
-  it("put back where it was, it is used again, and nothing acknowledged is missing", async () => {
+  test("put back where it was, it is used again, and nothing acknowledged is missing", async () => {
     const app = await start();
     renameSync(app.dataDir, moved(app));
     await sleep(NOTICED_MS);
@@ -92,7 +95,7 @@ describe("item 11: the data directory lost while serving", { timeout: 60_000 }, 
     expect((await app.api("GET", `/executions/${executionId}`)).status).toBe(200);
   });
 
-  it("a second server in the new directory is left alone by the first when that stops", async () => {
+  test("a second server in the new directory is left alone by the first when that stops", async () => {
     const first = await start();
     rmSync(first.dataDir, { recursive: true });
     const second = await start(first.dataDir);
@@ -104,7 +107,7 @@ describe("item 11: the data directory lost while serving", { timeout: 60_000 }, 
     expect((await second.api("POST", "/executions", CALL)).status).toBe(200);
   });
 
-  it("is told in the server's log with the path, even if nobody calls", async () => {
+  test("is told in the server's log with the path, even if nobody calls", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "ostiary-lost-"));
     const server = await startServer(["--no-open", "--port", "0", "--data-dir", dataDir]);
     try {

@@ -1,7 +1,7 @@
 // What a program may put on the host's disk: beyond it, it is killed with all that it started.
 import { chownSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { openHouse } from "../fixtures/open-house.ts";
 import { HAS_BOX } from "../fixtures/programs.ts";
@@ -55,13 +55,13 @@ describe.skipIf(!HAS_BOX).each(AS_ROOT ? ["in place", "on a copy"] : ["in place"
       stderr: expect.stringContaining("it put more on the disk than a program may") as string,
     };
 
-    it("B12: many files, each of which is allowed", async () => {
+    test("B12: many files, each of which is allowed", async () => {
       expect(await script(WRITES)).toMatchObject(killed);
       expect(sizeOf()).toBeLessThan(8 * MOST * MIB);
       if (how === "on a copy") expect(sizeOf()).toBe(0);
     });
 
-    it("B12: a file without a name", async () => {
+    test("B12: a file without a name", async () => {
       expect(
         await script(
           "exec 9>gone; rm gone; i=0; while [ $i -lt 15 ]; do dd if=/dev/zero bs=1M count=16 >&9 2>/dev/null; sleep 0.1; i=$((i+1)); done",
@@ -69,13 +69,13 @@ describe.skipIf(!HAS_BOX).each(AS_ROOT ? ["in place", "on a copy"] : ["in place"
       ).toMatchObject(killed);
     });
 
-    it("B12: children that nobody waits for, and a folder deep below", async () => {
+    test("B12: children that nobody waits for, and a folder deep below", async () => {
       expect(
         await script(`mkdir -p a/b/c; cd a/b/c; trap '' CHLD; (${WRITES}) & sleep 10`),
       ).toMatchObject(killed);
     });
 
-    it("B12: a great number of small files", async () => {
+    test("B12: a great number of small files", async () => {
       expect(
         await script(
           "mkdir many; i=0; while [ $i -lt 20000 ]; do : > many/$i; i=$((i+1)); done; sleep 1",
@@ -83,7 +83,7 @@ describe.skipIf(!HAS_BOX).each(AS_ROOT ? ["in place", "on a copy"] : ["in place"
       ).toMatchObject(killed);
     });
 
-    it("B12: control: less than that, a sparse file, and space that is used again", async () => {
+    test("B12: control: less than that, a sparse file, and space that is used again", async () => {
       const told = await script(
         "dd if=/dev/zero of=ok bs=1M count=16 2>/dev/null; dd if=/dev/zero of=hole bs=1 count=1 seek=200M 2>/dev/null; rm hole; i=0; while [ $i -lt 8 ]; do dd if=/dev/zero of=again bs=1M count=8 2>/dev/null; rm again; sleep 0.1; i=$((i+1)); done",
       );

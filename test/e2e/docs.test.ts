@@ -1,6 +1,6 @@
 // /openapi.json, /docs and /docs/errors.
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../src/server/api/index.ts";
 import { CODES } from "../../src/contract/errors.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -30,7 +30,7 @@ describe("docs", () => {
   });
   afterAll(() => app.close());
 
-  it("R280: every endpoint is documented, with its schemas and errors", () => {
+  test("R280: every endpoint is documented, with its schemas and errors", () => {
     expect(doc.openapi).toBe("3.1.0");
     expect(doc.security).toEqual([{ bearer: [] }]);
     const ids = new Set<string>();
@@ -55,7 +55,7 @@ describe("docs", () => {
     expect(ids.size).toBe(endpoints.length);
   });
 
-  it("every schema is valid JSON Schema 2020-12 by itself", () => {
+  test("every schema is valid JSON Schema 2020-12 by itself", () => {
     const ajv = new Ajv2020({ strict: true, validateFormats: false, strictTypes: false });
     let schemas = 0;
     const visit = (value: unknown): void => {
@@ -71,7 +71,7 @@ describe("docs", () => {
     expect(schemas).toBeGreaterThan(60);
   });
 
-  it("path fields are not repeated in bodies, headers are named", () => {
+  test("path fields are not repeated in bodies, headers are named", () => {
     const cancel = doc.paths["/api/v1/executions/{executionId}/cancel"]?.["post"];
     const schema = cancel?.requestBody?.content["application/json"]?.schema;
     expect(Object.keys(schema?.properties ?? {})).toEqual(["reason"]);
@@ -83,7 +83,7 @@ describe("docs", () => {
     expect(details?.parameters?.map((p) => p.name)).toEqual(["category", "tool"]);
   });
 
-  it("/docs runs without inline script and from our own origin alone", async () => {
+  test("/docs runs without inline script and from our own origin alone", async () => {
     const response = await get("/docs");
     expect(response.status).toBe(200);
     const policy = response.headers.get("content-security-policy") ?? "";
@@ -98,7 +98,7 @@ describe("docs", () => {
     expect((await script.arrayBuffer()).byteLength).toBeGreaterThan(1_000_000);
   });
 
-  it("/docs/errors has an anchor for every code", async () => {
+  test("/docs/errors has an anchor for every code", async () => {
     const page = await (await get("/docs/errors")).text();
     for (const [code, row] of Object.entries(CODES)) {
       expect(page).toContain(`id="${code}"`);
@@ -106,7 +106,7 @@ describe("docs", () => {
     }
   });
 
-  it("a browser without a session is told how to sign in, with 401", async () => {
+  test("a browser without a session is told how to sign in, with 401", async () => {
     const response = await fetch(`${app.url}/docs`, { headers: { accept: "text/html" } });
     expect(response.status).toBe(401);
     expect(response.headers.get("content-type")).toContain("text/html");

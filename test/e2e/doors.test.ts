@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { PassThrough } from "node:stream";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Entry, InnerEntry } from "../../src/contract/call.ts";
 import { bridgeStdio } from "../../src/server/stdio/bridge.ts";
 import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
@@ -222,7 +222,7 @@ const blanked = (told: string, { name }: Asked): string =>
     .replace(/\b[0-9a-f]{16,32}\b/g, "TRACE");
 
 describe.each(Object.entries(DOORS))("%s", (_name, door) => {
-  it("R031 R032 C23: what is hidden, for whatever cause, never runs and answers as an invented name does", async () => {
+  test("R031 R032 C23: what is hidden, for whatever cause, never runs and answers as an invented name does", async () => {
     for (const [cause, refusal] of Object.entries(house.hidden)) {
       const told = await refusedAt(door, refusal);
       const invented = { name: "file/invented", args: {} };
@@ -233,7 +233,7 @@ describe.each(Object.entries(DOORS))("%s", (_name, door) => {
     }
   }, 60_000);
 
-  it("R064 R071 C49: what a stage refuses never runs; the same code and reason on every surface", async () => {
+  test("R064 R071 C49: what a stage refuses never runs; the same code and reason on every surface", async () => {
     for (const [cause, refusal] of Object.entries(house.refused)) {
       const told = await refusedAt(door, refusal);
       for (const word of [refusal.code, refusal.reason])
@@ -241,7 +241,7 @@ describe.each(Object.entries(DOORS))("%s", (_name, door) => {
     }
   }, 60_000);
 
-  it("R085 T21: what waits for a person does not run before the yes, once after it, and never after a no", async () => {
+  test("R085 T21: what waits for a person does not run before the yes, once after it, and never after a no", async () => {
     const { on, key, call, reason } = await house.held();
     const decide = async (verb: "approve" | "deny") => {
       const before = house.entered.length;
@@ -279,7 +279,7 @@ describe.each(Object.entries(DOORS))("%s", (_name, door) => {
     expect(approved.told).toMatch(new RegExp(`${WORD}|"status": ?"pending"`));
   }, 60_000);
 
-  it("runs it for a caller who may, once, and records it", async () => {
+  test("runs it for a caller who may, once, and records it", async () => {
     const { key, call } = house.may;
     const before = house.entered.length;
     const told = await door.call(house.app, key, call);
@@ -305,7 +305,7 @@ const WITHIN: Record<string, (asked: Asked) => Asked> = {
 };
 
 describe.each(Object.entries(WITHIN))("%s", (_name, within) => {
-  it("T22: what any stage refuses or holds never runs through it, and the record tells", async () => {
+  test("T22: what any stage refuses or holds never runs through it, and the record tells", async () => {
     const all = [
       ...Object.values(house.hidden),
       ...Object.values(house.refused),
@@ -333,7 +333,7 @@ describe.each(Object.entries(WITHIN))("%s", (_name, within) => {
     }
   }, 120_000);
 
-  it("runs it for a caller who may, once, and records it", async () => {
+  test("runs it for a caller who may, once, and records it", async () => {
     const { key, call } = house.may;
     const before = house.entered.length;
     expect(await overRest(house.app, key, within(call))).toContain(WORD);
@@ -344,14 +344,14 @@ describe.each(Object.entries(WITHIN))("%s", (_name, within) => {
 });
 
 describe("the inventory", () => {
-  it("has a refusal for every stage", () => {
+  test("has a refusal for every stage", () => {
     const refusals = [...Object.values(house.hidden), ...Object.values(house.refused)];
     expect(new Set([...refusals.map(({ stage }) => stage), "approval"])).toEqual(
       new Set(EXECUTE.map(({ name }) => name)),
     );
   });
 
-  it("has a door for every place that hands a call to the engine, and for every kind of entry", () => {
+  test("has a door for every place that hands a call to the engine, and for every kind of entry", () => {
     const root = join(import.meta.dirname, "../..");
     const sites = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && /(?<!\.test|\.suite)\.ts$/.test(entry.name))
@@ -375,7 +375,7 @@ describe("the inventory", () => {
       expect(listed.map((door) => door.entry)).toContain(entry);
   });
 
-  it("R050: /mcp answers no method without a credential", async () => {
+  test("R050: /mcp answers no method without a credential", async () => {
     for (const method of ["GET", "POST", "DELETE", "PUT", "OPTIONS"]) {
       const answer = await fetch(`${house.app.url}/mcp`, {
         method,

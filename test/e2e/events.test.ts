@@ -1,5 +1,5 @@
 // Server-sent events: live, resumed, own only, ended with the client and with the credential.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, until } from "../fixtures/contract.ts";
 import { slowTool } from "../fixtures/slow-tool.ts";
@@ -88,7 +88,7 @@ describe("events", () => {
   const echo = (text: string, key = ann) =>
     app.api("POST", "/executions", { key, body: { name: "system/echo", arguments: { text } } });
 
-  it("R126: streams the states of the caller's own executions", async () => {
+  test("R126: streams the states of the caller's own executions", async () => {
     const reader = await Reader.open(app, ann);
     expect(reader.response.status).toBe(200);
     expect(reader.response.headers.get("content-type")).toContain("text/event-stream");
@@ -115,7 +115,7 @@ describe("events", () => {
     reader.close();
   });
 
-  it("resumes after Last-Event-ID: nothing missing, nothing twice", async () => {
+  test("resumes after Last-Event-ID: nothing missing, nothing twice", async () => {
     const first = await Reader.open(app, ann);
     await until(() => first.comments > 0);
     await echo("a");
@@ -139,13 +139,13 @@ describe("events", () => {
     third.close();
   });
 
-  it("a Last-Event-ID that is no number is refused", async () => {
+  test("a Last-Event-ID that is no number is refused", async () => {
     const { status, body } = await app.api("GET", "/events", { headers: { "last-event-id": "x" } });
     expect(status).toBe(400);
     expect(body.errors[0].path).toBe("/after");
   });
 
-  it("a hidden tool's refusal looks like an unknown name's", async () => {
+  test("a hidden tool's refusal looks like an unknown name's", async () => {
     const reader = await Reader.open(app, ann);
     await until(() => reader.comments > 0);
     await app.api("POST", "/executions", { key: ann, body: { name: "system/time" } });
@@ -161,7 +161,7 @@ describe("events", () => {
     reader.close();
   });
 
-  it("ends its subscription when the client goes, and streams need a credential", async () => {
+  test("ends its subscription when the client goes, and streams need a credential", async () => {
     const refused = await fetch(`${app.url}/api/v1/events`);
     expect(refused.status).toBe(401);
     const readers = await Promise.all(Array.from({ length: 5 }, () => Reader.open(app, ann)));

@@ -1,6 +1,6 @@
 // Calls over REST and tRPC: results, failures, timeouts, cancels, idempotency, history.
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool, toolError } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -49,7 +49,7 @@ describe("executions", () => {
   });
   afterAll(() => app.close());
 
-  it("R216: answers with the result, its time and the verdicts", async () => {
+  test("R216: answers with the result, its time and the verdicts", async () => {
     const { status, body, headers } = await call(echo("hello"));
     expect(status).toBe(200);
     conforms("tools.executeTool", body);
@@ -67,7 +67,7 @@ describe("executions", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
-  it("R216: the same over tRPC, by any name of the tool", async () => {
+  test("R216: the same over tRPC, by any name of the tool", async () => {
     const answer = await trpcClient(app).tools.executeTool.mutate({
       name: "system_echo",
       arguments: { text: "hej" },
@@ -89,7 +89,7 @@ describe("executions", () => {
     });
   });
 
-  it("R216: a tRPC batch answers each call by itself", async () => {
+  test("R216: a tRPC batch answers each call by itself", async () => {
     const client = trpcClient(app, app.adminKey, true);
     const [good, bad] = await Promise.allSettled([
       client.tools.executeTool.mutate(echo("one")),
@@ -99,7 +99,7 @@ describe("executions", () => {
     expect(bad.status).toBe("rejected");
   });
 
-  it("R120 C15: a tool that fails is 200 with the record over REST, an error over tRPC", async () => {
+  test("R120 C15: a tool that fails is 200 with the record over REST, an error over tRPC", async () => {
     const said = await call({ name: "system/failing", arguments: { how: "said" } });
     expect(said.status).toBe(200);
     conforms("tools.executeTool", said.body);
@@ -125,7 +125,7 @@ describe("executions", () => {
     expect(failure.error.executionId).toMatch(/^exec_/);
   });
 
-  it("T27: what a tool throws by accident stays inside", async () => {
+  test("T27: what a tool throws by accident stays inside", async () => {
     const body = { name: "system/failing", arguments: { how: "thrown" } };
     const rest = await call(body);
     expect(rest.body).toMatchObject({ status: "failed", errorCode: "EXECUTION_FAILED" });
@@ -138,7 +138,7 @@ describe("executions", () => {
     }
   });
 
-  it("R140: a timeout ends as cancelled, with the duration in its text", async () => {
+  test("R140: a timeout ends as cancelled, with the duration in its text", async () => {
     const { status, body } = await call(slow(60_000, { timeout: 1000 }));
     expect(status).toBe(200);
     conforms("tools.executeTool", body);
@@ -162,7 +162,7 @@ describe("executions", () => {
     });
   });
 
-  it("R110 R128 R190 R221 C12: wait:false answers at once with 202 and Location; status, active list and cancel follow", async () => {
+  test("R110 R128 R190 R221 C12: wait:false answers at once with 202 and Location; status, active list and cancel follow", async () => {
     const { status, body, headers } = await call(slow(60_000, { wait: false }));
     expect(status).toBe(202);
     conforms("tools.executeTool", body);
@@ -202,7 +202,7 @@ describe("executions", () => {
     expect(again.body).toMatchObject({ code: "CONFLICT", reason: "not_running" });
   });
 
-  it("R128 R217 R218: over tRPC the same, an unknown id is NOT_FOUND", async () => {
+  test("R128 R217 R218: over tRPC the same, an unknown id is NOT_FOUND", async () => {
     const trpc = trpcClient(app).tools;
     const started = await trpc.executeTool.mutate({ ...slow(60_000), wait: false });
     expect(started.status).toBe("running");
@@ -219,13 +219,13 @@ describe("executions", () => {
     }
   });
 
-  it("wait:false of an unknown tool is refused at once", async () => {
+  test("wait:false of an unknown tool is refused at once", async () => {
     const { status, body } = await call({ name: "no/such", wait: false });
     expect(status).toBe(404);
     expect(body).toMatchObject({ code: "NOT_FOUND", detail: "Tool 'no/such' not found" });
   });
 
-  it("a client that goes away cancels what it waits for, not what it started with wait:false", async () => {
+  test("a client that goes away cancels what it waits for, not what it started with wait:false", async () => {
     const before = seen.runs.length;
     const send = (body: object) => {
       const payload = JSON.stringify(body);
@@ -258,7 +258,7 @@ describe("executions", () => {
   });
 
   describe("idempotency", () => {
-    it("R216: the same key and request is answered from the first one", async () => {
+    test("R216: the same key and request is answered from the first one", async () => {
       const headers = { "idempotency-key": "k-1" };
       const first = await call(echo("once"), app.adminKey, headers);
       const second = await call(echo("once"), app.adminKey, headers);
@@ -279,7 +279,7 @@ describe("executions", () => {
       expect(trpc.executionId).toBe(first.body.executionId);
     });
 
-    it("another body under the same key is 422", async () => {
+    test("another body under the same key is 422", async () => {
       const headers = { "idempotency-key": "k-2" };
       await call(echo("a"), app.adminKey, headers);
       const { status, body } = await call(echo("b"), app.adminKey, headers);
@@ -287,7 +287,7 @@ describe("executions", () => {
       expect(body).toMatchObject({ code: "UNPROCESSABLE", reason: "idempotency_mismatch" });
     });
 
-    it("a key that is still in flight is 409", async () => {
+    test("a key that is still in flight is 409", async () => {
       const headers = { "idempotency-key": "k-3" };
       const { body: first } = await call(slow(60_000, { wait: false }), app.adminKey, headers);
       const { status, body } = await call(slow(60_000), app.adminKey, headers);
@@ -297,7 +297,7 @@ describe("executions", () => {
       await app.api("POST", `/executions/${first.executionId}/cancel`);
     });
 
-    it("header and body must agree", async () => {
+    test("header and body must agree", async () => {
       const { status, body } = await call(echo("a", { idempotencyKey: "x" }), app.adminKey, {
         "idempotency-key": "y",
       });
@@ -306,7 +306,7 @@ describe("executions", () => {
     });
   });
 
-  it("C23: a hidden tool and an invented name get the same answers, byte for byte", async () => {
+  test("C23: a hidden tool and an invented name get the same answers, byte for byte", async () => {
     await app.api("POST", "/capsules", {
       body: { id: "echo", name: "e", capabilities: ["system/echo"] },
     });
@@ -335,7 +335,7 @@ describe("executions", () => {
     expect(JSON.stringify(await answers("system_failing"))).not.toContain("system/failing");
   });
 
-  it("R205: an incoming traceparent is continued", async () => {
+  test("R205: an incoming traceparent is continued", async () => {
     const traceId = "0af7651916cd43dd8448eb211c80319c";
     const { body } = await call(echo("t"), app.adminKey, {
       traceparent: `00-${traceId}-b7ad6b7169203331-01`,
@@ -345,7 +345,7 @@ describe("executions", () => {
 });
 
 describe("executions beyond the limit", () => {
-  it("R124: wait in a bounded queue, then 503 with Retry-After", async () => {
+  test("R124: wait in a bounded queue, then 503 with Retry-After", async () => {
     const app = await startApp({
       tools: [slowTool({ runs: [] })],
       flags: { "execution.maxRunning": "1", "execution.maxQueued": "1" },

@@ -1,5 +1,5 @@
 // Why a call would be, or was, allowed or refused.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, trpcClient, trpcFailure } from "../fixtures/contract.ts";
 
@@ -17,7 +17,7 @@ describe("explain", () => {
 
   const explain = (body: object, key = app.adminKey) => app.api("POST", "/explain", { body, key });
 
-  it("every stage gives its verdict and nothing runs", async () => {
+  test("every stage gives its verdict and nothing runs", async () => {
     const { status, body } = await explain({ tool: "system/echo", arguments: { text: "a" } });
     expect(status).toBe(200);
     conforms("explain.explainCall", body);
@@ -54,7 +54,7 @@ describe("explain", () => {
     expect(trpc.verdict).toBe("deny");
   });
 
-  it("C23: an invisible tool does not exist, except for administrators who ask as that user", async () => {
+  test("C23: an invisible tool does not exist, except for administrators who ask as that user", async () => {
     const hidden = await explain({ tool: "system/time" }, ann);
     expect(hidden.status).toBe(404);
     expect(hidden.body.detail).toBe("Tool 'system/time' not found");
@@ -70,14 +70,14 @@ describe("explain", () => {
     expect(told.body.summary).toContain("ann");
   });
 
-  it("`as` is for administrators, and names a user that exists", async () => {
+  test("`as` is for administrators, and names a user that exists", async () => {
     const refused = await explain({ tool: "system/echo", as: "owner" }, ann);
     expect(refused.status).toBe(403);
     expect(refused.body).toMatchObject({ code: "FORBIDDEN", reason: "admin_only" });
     expect((await explain({ tool: "system/echo", as: "nobody" })).status).toBe(404);
   });
 
-  it("a past execution is explained from its record", async () => {
+  test("a past execution is explained from its record", async () => {
     const run = (args: object, key = ann) =>
       app.api("POST", "/executions", { key, body: { name: "system/echo", arguments: args } });
     const good = await run({ text: "a" });
@@ -107,7 +107,7 @@ describe("explain", () => {
     expect(told.body.gates[0]).toMatchObject({ stage: "registry", verdict: "deny" });
   });
 
-  it("C23: an administrator explains another user's hidden call from its audit", async () => {
+  test("C23: an administrator explains another user's hidden call from its audit", async () => {
     const hidden = await app.api("POST", "/executions", {
       key: ann,
       body: { name: "system_time" },
@@ -125,7 +125,7 @@ describe("explain", () => {
     expect(JSON.stringify(own.body)).not.toMatch(/audit|capsule"/);
   });
 
-  it("another mode and another time can be supposed", async () => {
+  test("another mode and another time can be supposed", async () => {
     const write = { tool: "memory/store", arguments: { key: "a", value: 1 } };
     expect((await explain(write)).body.verdict).toBe("allow");
     const alert = await explain({ ...write, mode: "ALERT" });
@@ -176,7 +176,7 @@ describe("explain", () => {
     expect((await explain({ tool: "system/info", at: "tomorrow" })).status).toBe(400);
   });
 
-  it("what a stage read is for administrators alone", async () => {
+  test("what a stage read is for administrators alone", async () => {
     const readBy = async (key?: string) => {
       const { body } = await explain({ tool: "system/echo", arguments: { text: "a" } }, key);
       return body.gates.filter((gate: object) => "read" in gate).length as number;
@@ -191,7 +191,7 @@ describe("explain", () => {
     expect(past.body.gates.filter((gate: object) => "read" in gate)).toEqual([]);
   });
 
-  it("which tools somebody does not see, and what hides each", async () => {
+  test("which tools somebody does not see, and what hides each", async () => {
     await app.api("PATCH", "/capsules/starter", {
       body: { capabilities: ["system/echo", "system/time"] },
     });
@@ -222,7 +222,7 @@ describe("explain", () => {
     expect(refused).toMatchObject({ status: 403, body: { reason: "admin_only" } });
   });
 
-  it("needs a tool or an execution, not both", async () => {
+  test("needs a tool or an execution, not both", async () => {
     for (const body of [
       {},
       { tool: "a/b", executionId: "exec_1_a" },

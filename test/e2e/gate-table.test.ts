@@ -1,6 +1,6 @@
 // Every combination of caller, capsule, relation, policy, class, risk, level and mode against a model that was written
 // from the requirements, not from the code: who sees the tool, who runs it, who waits for a person, and why not.
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { LEVELS, MODES, type Caller, type Mode } from "../../src/contract/call.ts";
 import {
@@ -148,7 +148,7 @@ function* cases(mode: Mode): Generator<Case> {
               yield { inCapsule, related, policy, level, effects, risk, mode };
 }
 
-it("R030 R064 R071 R077 C29 C35: each of the combinations is decided as the model says, and only what may run runs", async () => {
+test("R030 R064 R071 R077 C29 C35: each of the combinations is decided as the model says, and only what may run runs", async () => {
   let tried = 0;
   const wrong: string[] = [];
   const ends = new Map<string, number>();

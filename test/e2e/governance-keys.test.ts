@@ -1,7 +1,7 @@
 // The keys and texts of governance files as other agents write them, read as they stand.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runBin } from "../fixtures/bin.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { governanceWith } from "../fixtures/open-house.ts";
@@ -43,7 +43,7 @@ const rules = async (tool: string) =>
   (await app.api("GET", `/tools/${tool}`)).body.tool.rulesByMode;
 
 describe("item 4: the keys of a tool", () => {
-  it("R077: three lists of modes are one rule for each; forbidden beats approval, and approval beats allowed", async () => {
+  test("R077: three lists of modes are one rule for each; forbidden beats approval, and approval beats allowed", async () => {
     expect(await rules("file/write")).toEqual({
       NORMAL: "run",
       ALERT: "approval",
@@ -61,7 +61,7 @@ describe("item 4: the keys of a tool", () => {
     });
   });
 
-  it("R077: the line that decided is named", async () => {
+  test("R077: the line that decided is named", async () => {
     const asked = { tool: "system/echo", arguments: { text: "x" }, mode: "LOCKDOWN" };
     const { gates } = (await app.api("POST", "/explain", { body: asked })).body;
     const mode = (gates as { stage: string; ruleText?: string }[]).find(
@@ -70,7 +70,7 @@ describe("item 4: the keys of a tool", () => {
     expect(mode?.ruleText).toBe("forbidden_in_modes: [LOCKDOWN]");
   });
 
-  it("R096 R099: paths are allowed and forbidden as they are written", async () => {
+  test("R096 R099: paths are allowed and forbidden as they are written", async () => {
     expect((await write("out/a.txt")).body.status).toBe("success");
     const outside = await write("elsewhere.txt");
     expect(outside).toMatchObject({
@@ -94,12 +94,12 @@ describe("item 4: the keys of a tool", () => {
     expect(judged?.verdict).toBe("allow");
   });
 
-  it("R098: a file may be as large as is written", async () => {
+  test("R098: a file may be as large as is written", async () => {
     expect((await write("out/b.txt", "x".repeat(1_000))).body.status).toBe("success");
     expect((await write("out/b.txt", "x".repeat(1_100))).body.reason).toBe("size_exceeded");
   });
 
-  it("R077: faults name the line: modes written twice, a wrong class, an unknown mode, a tool under two names", async () => {
+  test("R077: faults name the line: modes written twice, a wrong class, an unknown mode, a tool under two names", async () => {
     const faults = async (lines: string): Promise<string> => {
       const folder = governanceWith({ "\ntools:\n": `\ntools:\n${lines}` });
       const { stdout, stderr } = await runBin(["governance", "check", folder], {
@@ -125,7 +125,7 @@ describe("item 4: the keys of a tool", () => {
 });
 
 describe("item 4: the texts of refusals", () => {
-  it("a used-up window", async () => {
+  test("a used-up window", async () => {
     const call = () =>
       app.api("POST", "/executions", {
         body: { name: "calculator", arguments: { expression: "1 + 1" } },
@@ -137,7 +137,7 @@ describe("item 4: the texts of refusals", () => {
     });
   });
 
-  it("a mode that forbids", async () => {
+  test("a mode that forbids", async () => {
     writeFileSync(join(app.workspace, "a.txt"), "x");
     await app.api("PUT", "/mode", { body: { mode: "LOCKDOWN", reason: "drill" } });
     expect((await write("out/c.txt")).body).toMatchObject({

@@ -1,7 +1,7 @@
 // Governance over the wire: what its files say holds for the very next call.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -40,7 +40,7 @@ const gateOf = async (
   return (body.gates as Record<string, unknown>[]).find((gate) => gate["stage"] === stage) ?? {};
 };
 
-it("R096: a forbidden path is refused by the stage arguments, with file and line; an allowed one is read", async () => {
+test("R096: a forbidden path is refused by the stage arguments, with file and line; an allowed one is read", async () => {
   const refused = await call("file/read", { path: "~/.ssh/id_ed25519" });
   expect(refused).toMatchObject({
     status: 403,
@@ -61,7 +61,7 @@ it("R096: a forbidden path is refused by the stage arguments, with file and line
   });
 });
 
-it("R097: a listed program runs unasked where its class would ask; others ask; denied ones are refused", async () => {
+test("R097: a listed program runs unasked where its class would ask; others ask; denied ones are refused", async () => {
   const mode = await gateOf("mode", "shell/probe", { command: ["ls", "-l"] });
   expect(mode).toMatchObject({ verdict: "allow", asks: "mode_asks" });
   expect(await gateOf("arguments", "shell/probe", { command: ["ls", "-l"] })).toMatchObject({
@@ -85,7 +85,7 @@ it("R097: a listed program runs unasked where its class would ask; others ask; d
   });
 });
 
-it("C5 R080: a published version holds for the next call, and a rollback takes it back", async () => {
+test("C5 R080: a published version holds for the next call, and a rollback takes it back", async () => {
   const files = shippedFiles({ "tools: {}": "tools:\n  file/read: { modes: { ALERT: run } }" });
   const { body: draft } = await app.api("POST", "/governance", {
     body: { files, note: "no reading" },

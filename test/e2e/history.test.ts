@@ -1,5 +1,5 @@
 // History over REST and tRPC: filters, paging, figures, and each caller's own rows only.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, trpcClient, trpcFailure, until } from "../fixtures/contract.ts";
 import { slowTool } from "../fixtures/slow-tool.ts";
@@ -65,7 +65,7 @@ describe("history", () => {
   });
   afterAll(() => app.close());
 
-  it("R219: newest first with the fields of the record", async () => {
+  test("R219: newest first with the fields of the record", async () => {
     const { executions, limit, offset } = await history("");
     expect({ limit, offset }).toEqual({ limit: 50, offset: 0 });
     const starts = executions.map((e) => e.startTime);
@@ -84,7 +84,7 @@ describe("history", () => {
     expect(await trpcClient(app, ann).tools.getToolHistory.query()).toEqual(await history(""));
   });
 
-  it("R186 R219: filters by tool (any name), category, status and date", async () => {
+  test("R186 R219: filters by tool (any name), category, status and date", async () => {
     expect((await history("?toolName=system/echo")).executions).toHaveLength(6);
     expect((await history("?toolName=system_echo")).executions).toHaveLength(6);
     expect((await history("?toolName=no/such")).executions).toHaveLength(1);
@@ -113,14 +113,14 @@ describe("history", () => {
     expect(trpc.totalCount).toBe(3);
   });
 
-  it("C45: running ones are found when asked for", async () => {
+  test("C45: running ones are found when asked for", async () => {
     const { executions, totalCount } = await history("?status=running");
     expect(executions.map((e) => e.id)).toEqual([running]);
     expect(totalCount).toBe(1);
     expect((await history("?status=pending")).executions).toEqual([]);
   });
 
-  it("R187: figures are over the filtered set", async () => {
+  test("R187: figures are over the filtered set", async () => {
     const { stats } = await history("?status=success&limit=1");
     expect(stats).toMatchObject({ total: 7, success: 7, failed: 0, cancelled: 0 });
     const all = (await history("")).stats;
@@ -136,7 +136,7 @@ describe("history", () => {
     });
   });
 
-  it("R219: pages by offset and by cursor, each row once", async () => {
+  test("R219: pages by offset and by cursor, each row once", async () => {
     const all = (await history("")).executions.map((e) => e.id);
     const byOffset: string[] = [];
     for (let offset = 0; offset < all.length; offset += 4) {
@@ -155,19 +155,19 @@ describe("history", () => {
     expect(byCursor).toEqual(all);
   });
 
-  it("R051: another user's executions do not exist", async () => {
+  test("R051: another user's executions do not exist", async () => {
     const mine = (await history("")).executions;
     expect(mine.every((e) => (e as unknown as { userId: string }).userId === "ann")).toBe(true);
     const admin = await history("", app.adminKey);
     expect(admin.executions).toEqual([]);
   });
 
-  it("R199: secret-like values are masked", async () => {
+  test("R199: secret-like values are masked", async () => {
     const { executions } = await history("?category=memory");
     expect(JSON.stringify(executions)).not.toContain("hunter2");
   });
 
-  it("R186: by session, error code, trace, and text in the error, each with its own figures", async () => {
+  test("R186: by session, error code, trace, and text in the error, each with its own figures", async () => {
     const inSession = await history("?sessionId=sess-1", ben);
     expect(inSession.executions.map((e) => e.toolName)).toEqual(["system/echo"]);
     expect(inSession.stats).toMatchObject({ total: 1, success: 1 });
@@ -191,13 +191,13 @@ describe("history", () => {
     );
   });
 
-  it("R187: percentiles of the execution time beside the figures", async () => {
+  test("R187: percentiles of the execution time beside the figures", async () => {
     const { durations } = await history("?status=success");
     expect(durations?.["p50"]).toBeLessThanOrEqual(durations?.["p99"] ?? 0);
     expect(durations?.["p90"]).toBeLessThanOrEqual(durations?.["p95"] ?? 0);
   });
 
-  it("R186 R051: another user's for administrators alone", async () => {
+  test("R186 R051: another user's for administrators alone", async () => {
     const foreign = await history("?userId=ann&toolName=system/time", app.adminKey);
     expect(foreign.executions).toEqual((await history("?toolName=system/time")).executions);
     const everybody = await history("?userId=*", app.adminKey);
@@ -220,7 +220,7 @@ describe("history", () => {
     expect([status, body]).toMatchObject([400, { errors: [{ path: "/userId" }] }]);
   });
 
-  it("R188 R189: figures over a date range: per category, per tool, the top ten, and per user", async () => {
+  test("R188 R189: figures over a date range: per category, per tool, the top ten, and per user", async () => {
     const statsOf = async (query: string, key = ann) => {
       const { status, body } = await app.api("GET", `/history/stats${query}`, { key });
       expect(status, JSON.stringify(body)).toBe(200);
@@ -260,7 +260,7 @@ describe("history", () => {
     expect(await trpcClient(app, ann).history.getHistoryStats.query({})).toEqual(all);
   });
 
-  it("R185: rebuilt from the log by an administrator, while it runs; every figure is as before", async () => {
+  test("R185: rebuilt from the log by an administrator, while it runs; every figure is as before", async () => {
     const { status } = await app.api("POST", "/history/rebuild", { key: ann });
     expect(status).toBe(403);
     const before = [await history(""), await history("", ben), await history("?status=running")];
@@ -281,7 +281,7 @@ describe("history", () => {
     expect(told.filter((e) => e.action === "history.rebuilt")).toHaveLength(1);
   });
 
-  it("invalid ranges, dates, limits and cursors are named", async () => {
+  test("invalid ranges, dates, limits and cursors are named", async () => {
     const cases: [string, string][] = [
       ["?startDate=2026-02-02T00:00:00Z&endDate=2026-02-01T00:00:00Z", "/endDate"],
       ["?startDate=yesterday", "/startDate"],

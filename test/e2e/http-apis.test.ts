@@ -1,5 +1,5 @@
 // HTTP APIs as tools, through the doors: imported, hidden until approved, called under the gate, stopped when they change.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { openPetApi, PET_DOCUMENT, type PetApi } from "../fixtures/pet-api.ts";
@@ -37,7 +37,7 @@ async function keyOf(id: string): Promise<string> {
 }
 
 describe("an API from an OpenAPI document", () => {
-  it("is imported, waits for approval, is called with its credential, and leaves a record without it", async () => {
+  test("is imported, waits for approval, is called with its credential, and leaves a record without it", async () => {
     const made = await put("pets", {
       openapi: document(),
       url: pets.url,
@@ -81,7 +81,7 @@ describe("an API from an OpenAPI document", () => {
       expect(JSON.stringify(body)).not.toContain(SECRET);
   });
 
-  it("arguments that do not fit never leave", async () => {
+  test("arguments that do not fit never leave", async () => {
     const wrong = await call("pets/listPets", { limit: "many" });
     expect(wrong.body).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_arguments" });
     const unknown = await call("pets/listPets", { host: "evil.example" });
@@ -91,7 +91,7 @@ describe("an API from an OpenAPI document", () => {
     expect(pets.seen).toEqual([]);
   });
 
-  it("risk comes with the method: reading is for everybody, deleting is not", async () => {
+  test("risk comes with the method: reading is for everybody, deleting is not", async () => {
     const key = await keyOf("reader");
     expect((await call("pets/listPets", {}, key)).body).toMatchObject({ status: "success" });
     pets.seen.length = 0;
@@ -104,7 +104,7 @@ describe("an API from an OpenAPI document", () => {
     expect(pets.seen).toEqual([]);
   });
 
-  it("survives a restart; an operation that was imported with another word is stopped, the others go on", async () => {
+  test("survives a restart; an operation that was imported with another word is stopped, the others go on", async () => {
     const { dataDir } = app;
     await app.stop();
     app = await startApp({ dataDir });
@@ -124,7 +124,7 @@ describe("an API from an OpenAPI document", () => {
     expect((await call("pets/getPet", { petId: "1" })).body).toMatchObject({ status: "success" });
   });
 
-  it("over MCP it is a tool like any other", async () => {
+  test("over MCP it is a tool like any other", async () => {
     const headers = {
       authorization: `Bearer ${app.adminKey}`,
       "content-type": "application/json",
@@ -145,7 +145,7 @@ describe("an API from an OpenAPI document", () => {
 });
 
 describe("endpoints written by hand", () => {
-  it("make a server of their own, and one more is added later", async () => {
+  test("make a server of their own, and one more is added later", async () => {
     const made = await put("notes", {
       endpoints: [
         {
@@ -189,7 +189,7 @@ describe("endpoints written by hand", () => {
 });
 
 describe("what is refused", () => {
-  it("only administrators import", async () => {
+  test("only administrators import", async () => {
     const key = await keyOf("nobody");
     const refused = await app.api("PUT", "/servers/mine/api", {
       key,
@@ -198,7 +198,7 @@ describe("what is refused", () => {
     expect(refused.status).toBe(403);
   });
 
-  it("a host that only the document names is not taken", async () => {
+  test("a host that only the document names is not taken", async () => {
     const servers = [{ url: "http://169.254.169.254/latest" }];
     const refused = await put("meta", { openapi: document({ servers }) });
     expect(refused.body).toMatchObject({ status: 400, errors: [{ path: "/url" }] });
@@ -208,7 +208,7 @@ describe("what is refused", () => {
     expect((await app.api("GET", "/servers/fetched")).status).toBe(404);
   });
 
-  it("faults of a document name their place", async () => {
+  test("faults of a document name their place", async () => {
     const refused = await put("bad", { openapi: '{"swagger":"2.0"}', url: pets.url });
     expect(refused.body).toMatchObject({
       status: 400,
@@ -219,7 +219,7 @@ describe("what is refused", () => {
     expect(typo.body.remedy).toBe("did you mean tag:pets?");
   });
 
-  it("a server of another kind is not turned into an API", async () => {
+  test("a server of another kind is not turned into an API", async () => {
     await app.api("POST", "/servers", {
       body: {
         name: "mcp-one",
@@ -231,7 +231,7 @@ describe("what is refused", () => {
   });
 });
 
-it("a large document of somebody's: every operation of our own API is taken or told", async () => {
+test("a large document of somebody's: every operation of our own API is taken or told", async () => {
   const own = await fetch(`${app.url}/openapi.json`, {
     headers: { authorization: `Bearer ${app.adminKey}` },
   });
@@ -254,7 +254,7 @@ describe("on the command line", { timeout: 120_000 }, () => {
       input,
     });
 
-  it("one command imports a document and approves it; an endpoint is another", async () => {
+  test("one command imports a document and approves it; an endpoint is another", async () => {
     const made = await cli(
       [
         "add",
@@ -310,7 +310,7 @@ describe("on the command line", { timeout: 120_000 }, () => {
     expect(more.json().server.transport.operations).toBe(2);
   });
 
-  it("what is wrong is told with its place, and nothing is kept", async () => {
+  test("what is wrong is told with its place, and nothing is kept", async () => {
     const unnamed = await cli(["add", "shop2", "--openapi", "-"], document());
     expect([unnamed.code, unnamed.stderr]).toEqual([
       2,

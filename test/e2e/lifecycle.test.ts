@@ -1,5 +1,5 @@
 // The life of an execution as its caller sees it: context, status, time, trace, record and figures.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Caller, CallRequest, Outcome } from "../../src/contract/call.ts";
 import { loadConfig } from "../../src/config/config.ts";
@@ -61,7 +61,7 @@ const fresh = async (id: string, more: object = {}): Promise<Caller> =>
   app.callerOf(await newUser(app, id, { capsuleId: "all", ...more }));
 
 describe("what a handler is given", () => {
-  it("R052 R115: session, metadata, user, permissions and the input with its defaults", async () => {
+  test("R052 R115: session, metadata, user, permissions and the input with its defaults", async () => {
     const ann = await fresh("ann", { scopes: ["agent:execute:safe", "note:read"] });
     const context = { sessionId: "s-1", metadata: { ticket: 7 } };
     const { executionId } = await run("agent/nosy", {}, { context }, ann);
@@ -82,7 +82,7 @@ describe("what a handler is given", () => {
     });
   });
 
-  it("R111: a signal of its own: a cancel ends this execution and no other", async () => {
+  test("R111: a signal of its own: a cancel ends this execution and no other", async () => {
     const [one, two] = [await start(), await start()];
     await cancel(one.executionId);
     const runOf = (id: string) => observer.runs.find(({ executionId }) => executionId === id);
@@ -93,7 +93,7 @@ describe("what a handler is given", () => {
 });
 
 describe("status", () => {
-  it("C33 R112: running from the start, pending only while it waits for a place, failed when refused", async () => {
+  test("C33 R112: running from the start, pending only while it waits for a place, failed when refused", async () => {
     const started = [await start(), await start(), await start(), await start()];
     expect(started.map(({ status }) => status)).toEqual([
       "running",
@@ -117,7 +117,7 @@ describe("status", () => {
     });
   });
 
-  it("R119: a failure of any kind is a value, never an exception", async () => {
+  test("R119: a failure of any kind is a value, never an exception", async () => {
     const { level: _level, ...rest } = admin;
     const gone = new AbortController();
     const cancelled = run("system/slow", { ms: 60_000 }, { signal: gone.signal });
@@ -142,7 +142,7 @@ describe("status", () => {
     ]);
   });
 
-  it("R129: ids never collide, and of a cancel and an end exactly one is final", async () => {
+  test("R129: ids never collide, and of a cancel and an end exactly one is final", async () => {
     const zoe = await fresh("zoe");
     const calls = Array.from({ length: 150 }, () => run("system/slow", { ms: 3 }, {}, zoe));
     const hunt = setInterval(() => {
@@ -164,7 +164,7 @@ describe("status", () => {
     expect(stats.success + stats.failed + stats.cancelled).toBe(150);
   });
 
-  it("R114 C13: a timeout is cancelled, counts as a failure and has a figure of its own; a user's cancel does not count", async () => {
+  test("R114 C13: a timeout is cancelled, counts as a failure and has a figure of its own; a user's cancel does not count", async () => {
     const tim = await fresh("tim");
     await run("agent/nosy", {}, {}, tim);
     await run("system/slow", { ms: 60_000 }, { timeoutMs: 1_000 }, tim);
@@ -184,7 +184,7 @@ describe("status", () => {
     await other.close();
   });
 
-  it("R167: a tool that fails, throws or hangs leaves the others working", async () => {
+  test("R167: a tool that fails, throws or hangs leaves the others working", async () => {
     const hanging = await app.app.engine.start(admin, {
       name: "system/slow",
       arguments: { ms: 60_000, honourAbort: false },
@@ -202,7 +202,7 @@ describe("status", () => {
 });
 
 describe("time", () => {
-  it("R136 R138: the record has the timeout used: the caller's, else the tool's, else 30 s", async () => {
+  test("R136 R138: the record has the timeout used: the caller's, else the tool's, else 30 s", async () => {
     const used = async (name: string, more: Partial<CallRequest> = {}) =>
       (await run(name, {}, more)).timeoutMs;
     const { executionId } = await run("agent/nosy", {}, { timeoutMs: 2_500 });
@@ -211,7 +211,7 @@ describe("time", () => {
     expect(await used("no/such")).toBe(30_000);
   });
 
-  it("R141: what the handler hands over after the deadline is on the record as well as in the answer", async () => {
+  test("R141: what the handler hands over after the deadline is on the record as well as in the answer", async () => {
     const { executionId, output, status } = await run(
       "system/slow",
       { ms: 60_000 },
@@ -224,7 +224,7 @@ describe("time", () => {
     expect(await record(executionId)).toMatchObject({ status: "cancelled", result: output });
   });
 
-  it("R209: every call has its latency, in the answer and on the record", async () => {
+  test("R209: every call has its latency, in the answer and on the record", async () => {
     const outcome = await run("system/slow", { ms: 30 });
     expect(outcome.latencyMs).toBeGreaterThanOrEqual(29);
     expect(await record(outcome.executionId)).toMatchObject({ executionTime: outcome.latencyMs });
@@ -234,7 +234,7 @@ describe("time", () => {
 });
 
 describe("trace and record", () => {
-  it("R207: two calls of one trace have spans of their own, and both ids are on the record", async () => {
+  test("R207: two calls of one trace have spans of their own, and both ids are on the record", async () => {
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
     const [one, two] = [
@@ -249,7 +249,7 @@ describe("trace and record", () => {
     expect(seen.at(-1)?.trace).toMatchObject({ traceId, spanId: two.trace.spanId });
   });
 
-  it("R049 R195 R196: start, end and denial are events of the log, each with tool, user and tenant", async () => {
+  test("R049 R195 R196: start, end and denial are events of the log, each with tool, user and tenant", async () => {
     const eve = await fresh("eve");
     const done = await run("agent/nosy", {}, {}, eve);
     const failed = await run("agent/nosy", { how: "said" }, {}, eve);
@@ -273,7 +273,7 @@ describe("trace and record", () => {
     }
   });
 
-  it("C44: ids of users are text, times are ISO strings, the same over tRPC without a transformer", async () => {
+  test("C44: ids of users are text, times are ISO strings, the same over tRPC without a transformer", async () => {
     const key = await newUser(app, "42", { capsuleId: "all" });
     await app.api("POST", "/executions", { key, body: { name: "agent/nosy" } });
     const rest = await app.api("GET", "/executions", { key });
@@ -295,7 +295,7 @@ describe("trace and record", () => {
 });
 
 describe("tools and figures", () => {
-  it("R007 R189: a tool has its figures from registration on, and they follow each call", async () => {
+  test("R007 R189: a tool has its figures from registration on, and they follow each call", async () => {
     const late = await startApp({ tools: [nosy] });
     const figures = async () =>
       (await trpcClient(late).tools.getToolDetails.query({ name: "agent/nosy" })).metrics;
@@ -321,7 +321,7 @@ describe("tools and figures", () => {
     await late.close();
   });
 
-  it("R039: what a caller sees in its list may still be refused when it is called", async () => {
+  test("R039: what a caller sees in its list may still be refused when it is called", async () => {
     const body = { userId: "cli", name: "view", scopes: ["*"], level: "view_only" };
     const { secret } = (await app.api("POST", "/keys", { body })).body as { secret: string };
     const { tools } = await trpcClient(app, secret).tools.listTools.query();
@@ -332,13 +332,13 @@ describe("tools and figures", () => {
     expect(answer.body).toMatchObject({ code: "FORBIDDEN", reason: "level_too_low" });
   });
 
-  it("R280: a deprecated tool still runs, and its details name the replacement", async () => {
+  test("R280: a deprecated tool still runs, and its details name the replacement", async () => {
     const { tool } = await trpcClient(app).tools.getToolDetails.query({ name: "agent/nosy" });
     expect(tool.deprecated).toEqual({ since: "1.2.0", replacement: "system/echo" });
     expect(await run("agent/nosy")).toMatchObject({ status: "success" });
   });
 
-  it("R102: every input of the API has a schema, and it is closed", () => {
+  test("R102: every input of the API has a schema, and it is closed", () => {
     expect(endpoints.length).toBeGreaterThan(20);
     for (const { name, input } of endpoints) {
       const schema = schemaOf(input, "input");
@@ -352,7 +352,7 @@ describe("tools and figures", () => {
 });
 
 describe("settings", () => {
-  it("R054: an idle session ends after 900 s unless told otherwise", async () => {
+  test("R054: an idle session ends after 900 s unless told otherwise", async () => {
     expect(app.doors.settings.mcpSessionTimeoutMs).toBe(900_000);
     const other = await startApp({
       flags: { "server.sessionTimeoutSeconds": "60" },
@@ -362,7 +362,7 @@ describe("settings", () => {
     await other.close();
   });
 
-  it("R232 C26: transport, address and authentication come from the environment; loopback 3100 by default", async () => {
+  test("R232 C26: transport, address and authentication come from the environment; loopback 3100 by default", async () => {
     const server = async (env: Record<string, string>) =>
       (
         await loadConfig({

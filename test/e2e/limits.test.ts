@@ -1,5 +1,5 @@
 // Rate windows and budgets over the wire: REST, tRPC, both MCP paths, the command line's endpoints.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, trpcClient, trpcFailure } from "../fixtures/contract.ts";
 import { modernCall, modernHeaders, post } from "./mcp-clients.ts";
@@ -41,7 +41,7 @@ describe("rate windows", () => {
   });
   afterAll(() => app.close());
 
-  it("R172, R173: REST counts down in its headers, then answers 429 that names the window", async () => {
+  test("R172, R173: REST counts down in its headers, then answers 429 that names the window", async () => {
     const key = await keyOf(app, { plan: "enterprise", limits: { perMinute: 2 } });
     const first = await execute(app, key);
     expect(first.status).toBe(200);
@@ -65,7 +65,7 @@ describe("rate windows", () => {
     expect((await execute(app, key)).headers.get("ratelimit")).toMatch(/r=0/);
   });
 
-  it("R173: tRPC and both MCP paths tell the same", async () => {
+  test("R173: tRPC and both MCP paths tell the same", async () => {
     const key = await keyOf(app, { plan: "enterprise", limits: { perMinute: 3 } });
     const fast = await post(
       app.url,
@@ -117,7 +117,7 @@ describe("rate windows", () => {
     });
   });
 
-  it("R170: by plan and minute; who has no window gets no header", async () => {
+  test("R170: by plan and minute; who has no window gets no header", async () => {
     const free = await keyOf(app, { plan: "free" });
     expect((await execute(app, free)).headers.get("ratelimit-policy")).toBe(
       '"user-minute";q=60;w=60',
@@ -128,7 +128,7 @@ describe("rate windows", () => {
     expect(answer.headers.get("ratelimit")).toBeNull();
   });
 
-  it("a key's limits have bounds, are shown, and survive its rotation", async () => {
+  test("a key's limits have bounds, are shown, and survive its rotation", async () => {
     const body = { userId: "owner", name: "k", scopes: ["*"] };
     const tooMuch = await app.api("POST", "/keys", {
       body: { ...body, limits: { perMinute: 1_001, perSecond: 1 } },
@@ -145,7 +145,7 @@ describe("rate windows", () => {
     expect(none.body.limits).toBeNull();
   });
 
-  it("R176: guessing credentials is slowed down at every door; a right one still works", async () => {
+  test("R176: guessing credentials is slowed down at every door; a right one still works", async () => {
     const wrong = `ost_local_${"x".repeat(49)}`;
     const doors = [
       () => app.api("GET", "/whoami", { key: wrong }).then(({ status }) => status),
@@ -195,7 +195,7 @@ describe("budgets", () => {
   const atOnce = (count: number, key: string) =>
     Promise.all(Array.from({ length: count }, () => insist(key)));
 
-  it("R180, R181: of 1,000 parallel calls exactly 100 run; the others are 402", async () => {
+  test("R180, R181: of 1,000 parallel calls exactly 100 run; the others are 402", async () => {
     const racer = await keyOf(app, { plan: "free" });
     const answers = await atOnce(1_000, racer);
     const of = (status: number) => answers.filter((each) => each.status === status).length;
@@ -213,7 +213,7 @@ describe("budgets", () => {
     });
   });
 
-  it("R288 C37: a used-up budget says how much, when it starts anew and what to do", async () => {
+  test("R288 C37: a used-up budget says how much, when it starts anew and what to do", async () => {
     await atOnce(100, free);
     const { status, body } = await execute(app, free);
     expect(status).toBe(402);
@@ -227,7 +227,7 @@ describe("budgets", () => {
     ).toBe(402);
   });
 
-  it("C38: a call that is refused at another stage uses nothing", async () => {
+  test("C38: a call that is refused at another stage uses nothing", async () => {
     const before = await toolCalls(app.adminKey);
     const wrong = await app.api("POST", "/executions", {
       body: { name: "system/echo", arguments: { txt: "hi" } },
@@ -236,7 +236,7 @@ describe("budgets", () => {
     expect(await toolCalls(app.adminKey)).toEqual(before);
   });
 
-  it("R182: use by month, and what each plan includes", async () => {
+  test("R182: use by month, and what each plan includes", async () => {
     const old = await app.api("GET", "/usage?period=2020-01", { key: free });
     expect(old.body).toMatchObject({
       period: "2020-01",
@@ -257,7 +257,7 @@ describe("budgets", () => {
     expect(await trpcClient(app, free).usage.listPlans.query()).toEqual(plans.body);
   });
 
-  it("explain shows the windows and the budget without taking anything", async () => {
+  test("explain shows the windows and the budget without taking anything", async () => {
     const before = await toolCalls(free);
     const { body } = await app.api("POST", "/explain", {
       key: free,

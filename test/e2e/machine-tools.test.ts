@@ -1,7 +1,7 @@
 // What the tools about the machine and the web say where something is there, absent, or not permitted.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { openMachine, type FakeMachine } from "../fixtures/machine.ts";
 import { openWeb, type Web } from "../fixtures/web.ts";
@@ -41,7 +41,7 @@ async function overRest(app: StartedApp, name: string, args: object = {}): Promi
 }
 
 describe("item 6, R267: figures of the graphics processor", () => {
-  it("nvidia-smi tells them", async () => {
+  test("nvidia-smi tells them", async () => {
     const asked = machine();
     asked.program(
       "nvidia-smi",
@@ -71,7 +71,7 @@ echo "NVIDIA T4, [N/A], 15360, 0, [Not Supported]"`,
     );
   });
 
-  it("the kernel tells them where a driver writes them down", async () => {
+  test("the kernel tells them where a driver writes them down", async () => {
     const fake = machine();
     fake.sys("class/drm/card1/device/vendor", "0x1002\n");
     fake.sys("class/drm/card1/device/product_name", "Radeon Pro W7900\n");
@@ -92,7 +92,7 @@ echo "NVIDIA T4, [N/A], 15360, 0, [Not Supported]"`,
     ]);
   });
 
-  it("null, with the reason, where there is none", async () => {
+  test("null, with the reason, where there is none", async () => {
     machine();
     const { result } = await overRest(await start(), "system/metrics");
     expect(result.gpu).toBeNull();
@@ -100,7 +100,7 @@ echo "NVIDIA T4, [N/A], 15360, 0, [Not Supported]"`,
     expect(result.cpu.cores).toBeGreaterThan(0);
   });
 
-  it("null, with what nvidia-smi says, where its driver is missing or it hangs", async () => {
+  test("null, with what nvidia-smi says, where its driver is missing or it hangs", async () => {
     const fake = machine();
     const words = "NVIDIA-SMI has failed because it could not communicate with the driver.";
     fake.program("nvidia-smi", `echo "${words}"; exit 9`);
@@ -131,7 +131,7 @@ describe("item 6, R267: the system's log", () => {
     fake.program("journalctl", `echo "$@" > "${fake.root}/asked"\n${text}\n${script}`);
   };
 
-  it("read_system_logs reads journald, newest last, with fixed arguments", async () => {
+  test("read_system_logs reads journald, newest last, with fixed arguments", async () => {
     const fake = machine();
     const bytes = [...Buffer.from("caf\u00e9", "utf8")];
     says(fake, [line("session closed", 6), line("failed login", 3), line(bytes, 4), "no json"]);
@@ -151,7 +151,7 @@ describe("item 6, R267: the system's log", () => {
     );
   });
 
-  it("severity is journald's to filter; text, time and number are ours", async () => {
+  test("severity is journald's to filter; text, time and number are ours", async () => {
     const fake = machine();
     const old = Date.now() - 7_200_000;
     says(fake, [
@@ -169,7 +169,7 @@ describe("item 6, R267: the system's log", () => {
     expect(readFileSync(join(fake.root, "asked"), "utf8")).toContain("--priority=3");
   });
 
-  it("a journal without end is read up to a limit", { timeout: 30_000 }, async () => {
+  test("a journal without end is read up to a limit", { timeout: 30_000 }, async () => {
     const fake = machine();
     says(fake, [], `while :; do echo '${line("again", 6)}'; done`);
     const app = await start();
@@ -179,7 +179,7 @@ describe("item 6, R267: the system's log", () => {
     expect(none.result).toEqual({ entries: [], truncated: true });
   });
 
-  it("who may not read it is told how to be let in", async () => {
+  test("who may not read it is told how to be let in", async () => {
     const fake = machine();
     const words = "No journal files were opened due to insufficient permissions.";
     says(fake, [], `echo "${words}" >&2; exit 1`);
@@ -192,7 +192,7 @@ describe("item 6, R267: the system's log", () => {
     });
   });
 
-  it("without journald the plain file is read; without both the message names both", async () => {
+  test("without journald the plain file is read; without both the message names both", async () => {
     const fake = machine();
     const app = await start();
     const absent = await overRest(app, "read_system_logs");
@@ -206,7 +206,7 @@ describe("item 6, R267: the system's log", () => {
     expect(result.entries).toMatchObject([{ message: "cron[1]: job done" }]);
   });
 
-  it("the server's own log is still what system/logs reads by itself", async () => {
+  test("the server's own log is still what system/logs reads by itself", async () => {
     const fake = machine();
     says(fake, [line("of the system", 6)]);
     const app = await start();
@@ -217,7 +217,7 @@ describe("item 6, R267: the system's log", () => {
 });
 
 describe("item 6, R267, R269: web search", () => {
-  it("without set-up one line says how to get one, on every door", async () => {
+  test("without set-up one line says how to get one, on every door", async () => {
     const app = await start();
     const line =
       "set OSTIARY_SEARCH_PROVIDER=duckduckgo (no key needed), or see search.provider in docs/config.md";
@@ -229,7 +229,7 @@ describe("item 6, R267, R269: web search", () => {
     expect(line).not.toContain("\n");
   });
 
-  it("with that one line DuckDuckGo answers, without a key", async () => {
+  test("with that one line DuckDuckGo answers, without a key", async () => {
     const page = `<div class="result results_links results_links_deep web-result ">
 <h2 class="result__title"><a rel="nofollow" class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.org%2Fdoors&amp;rut=1">All about <b>doors</b></a></h2>
 <a class="result__snippet" href="//duckduckgo.com/l/?uddg=x">They open &amp; close.</a></div>`;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { createRequestStateCodec } from "@modelcontextprotocol/server";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
 import type { Store } from "../../src/storage/store/store.ts";
@@ -140,7 +140,7 @@ async function linkClient(
 }
 
 describe.each(ERAS)("a %s client that can show links", (era) => {
-  it.each(["accept", "decline", "cancel"] as const)(
+  test.each(["accept", "decline", "cancel"] as const)(
     "is led to the page; its own %s changes nothing; the person's yes runs it once",
     async (answer) => {
       const text = `${era} link ${answer}`;
@@ -159,7 +159,7 @@ describe.each(ERAS)("a %s client that can show links", (era) => {
     },
   );
 
-  it("is told of a no", async () => {
+  test("is told of a no", async () => {
     const text = `${era} link no`;
     const { client } = await linkClient(await agent(), era);
     const result = client.callTool({ name: HELD, arguments: { text } });
@@ -169,7 +169,7 @@ describe.each(ERAS)("a %s client that can show links", (era) => {
     await client.close();
   });
 
-  it("is shown the link again when a round of waiting is over, and is no longer asked where nothing is held", async () => {
+  test("is shown the link again when a round of waiting is over, and is no longer asked where nothing is held", async () => {
     const { client, shown } = await linkClient(await agent(), era);
     const text = `${era} rounds`;
     const result = client.callTool({ name: BRIEF, arguments: { text } });
@@ -183,7 +183,7 @@ describe.each(ERAS)("a %s client that can show links", (era) => {
     await client.close();
   });
 
-  it("gets what the approver made of the arguments", async () => {
+  test("gets what the approver made of the arguments", async () => {
     const text = `${era} edited`;
     const { client } = await linkClient(await agent(), era);
     const result = client.callTool({ name: HELD, arguments: { text } });
@@ -195,7 +195,7 @@ describe.each(ERAS)("a %s client that can show links", (era) => {
 });
 
 describe.each(ERAS)("a %s client without links", (era) => {
-  it("is held open, told of progress when it asked, and gets the result", async () => {
+  test("is held open, told of progress when it asked, and gets the result", async () => {
     const text = `${era} held`;
     const { client } = await connect(app.url, await agent(), era);
     const told: unknown[] = [];
@@ -213,7 +213,7 @@ describe.each(ERAS)("a %s client without links", (era) => {
     await client.close();
   });
 
-  it("waits for the end of what was agreed to, however long the hold", async () => {
+  test("waits for the end of what was agreed to, however long the hold", async () => {
     const text = `slow ${era}`;
     const { client } = await connect(app.url, await agent(), era);
     const result = client.callTool({ name: BRIEF, arguments: { text } });
@@ -224,7 +224,7 @@ describe.each(ERAS)("a %s client without links", (era) => {
     await client.close();
   });
 
-  it.each([BRIEF, AT_ONCE])(
+  test.each([BRIEF, AT_ONCE])(
     "learns at the limit of %s that nothing has run, where to decide and how to go on",
     async (name) => {
       const text = `${era} limit ${name}`;
@@ -275,7 +275,7 @@ describe("bare requests", () => {
       error?: { code: number; message: string };
     };
 
-  it("protocol 5: the fast path hands a held call over: one question, one record, stages run and charged once", async () => {
+  test("protocol 5: the fast path hands a held call over: one question, one record, stages run and charged once", async () => {
     const owner = await agent();
     const { userId } = await app.callerOf(owner);
     const limited = {
@@ -309,7 +309,7 @@ describe("bare requests", () => {
     expect(mine.headers.get("ratelimit")).toMatch(/r=8;/);
   });
 
-  it("protocol 7: input_required holds one URL and a state that names the execution and nothing else", async () => {
+  test("protocol 7: input_required holds one URL and a state that names the execution and nothing else", async () => {
     const { result } = await rpc(await agent(), call(HELD, "shape"));
     const { id, executionId } = await asked("shape");
     expect(result?.resultType).toBe("input_required");
@@ -333,7 +333,7 @@ describe("bare requests", () => {
     expect((await fetch(`${app.url}/a/${id}`)).status).toBe(401);
   });
 
-  it("T21: answers that nobody asked for run nothing", async () => {
+  test("T21: answers that nobody asked for run nothing", async () => {
     const key = await agent();
     const forged = [
       { approval: { action: "accept" } },
@@ -357,7 +357,7 @@ describe("bare requests", () => {
     expect(times("forged")).toBe(1);
   });
 
-  it("T18: the state of another caller, of other arguments, changed, or too old, is refused; a used one runs nothing again", async () => {
+  test("T18: the state of another caller, of other arguments, changed, or too old, is refused; a used one runs nothing again", async () => {
     const [key, other] = [await agent(), await agent()];
     const text = "state";
     const inputResponses = { approval: { action: "accept" } };
@@ -393,7 +393,7 @@ describe("bare requests", () => {
     expect([times(text), (await approvals(text)).length]).toEqual([1, 1]);
   });
 
-  it("T18: many clients that come back around the yes run it once", async () => {
+  test("T18: many clients that come back around the yes run it once", async () => {
     const key = await agent();
     const state = (await rpc(key, call(HELD, "crowd"))).result?.requestState;
     const crowd = Array.from({ length: 20 }, (_, id) =>
@@ -405,7 +405,7 @@ describe("bare requests", () => {
     expect(times("crowd")).toBe(1);
   });
 
-  it("the stateless leg of the older era never asks: it holds, then says pending", async () => {
+  test("the stateless leg of the older era never asks: it holds, then says pending", async () => {
     const body = {
       jsonrpc: "2.0",
       id: 1,
@@ -417,7 +417,7 @@ describe("bare requests", () => {
     expect(times("stateless")).toBe(0);
   });
 
-  it("a client that goes away leaves the question; its repeat joins", async () => {
+  test("a client that goes away leaves the question; its repeat joins", async () => {
     const key = await agent();
     const gone = new AbortController();
     const left = post(
@@ -488,7 +488,7 @@ describe("over stdin and stdout", () => {
   const answerTo = (id: unknown) => (message: Message) =>
     message.id === id && message.method === undefined;
 
-  it.each([{ url: {} }, undefined])("by era: modern, elicitation %j", async (elicitation) => {
+  test.each([{ url: {} }, undefined])("by era: modern, elicitation %j", async (elicitation) => {
     const text = `stdio modern ${String(elicitation !== undefined)}`;
     const line = await open(await agent());
     const _meta = {
@@ -517,7 +517,7 @@ describe("over stdin and stdout", () => {
     await line.end();
   });
 
-  it.each([{ url: {} }, undefined])("by era: legacy, elicitation %j", async (elicitation) => {
+  test.each([{ url: {} }, undefined])("by era: legacy, elicitation %j", async (elicitation) => {
     const text = `stdio legacy ${String(elicitation !== undefined)}`;
     const line = await open(await agent());
     line.send({
@@ -546,7 +546,7 @@ describe("over stdin and stdout", () => {
 });
 
 describe("over stdin and stdout, without a server", () => {
-  it("no link is shown that leads nowhere: the caller learns how it can be decided", async () => {
+  test("no link is shown that leads nowhere: the caller learns how it can be decided", async () => {
     const own = await startApp({ tools, listen: false });
     const [input, output] = [new PassThrough(), new PassThrough()];
     let text = "";
@@ -573,7 +573,7 @@ describe("over stdin and stdout, without a server", () => {
 });
 
 describe("protocol 7.8", () => {
-  it("a restart keeps question and state: the client's repeat finds them, and the yes runs it once", async () => {
+  test("a restart keeps question and state: the client's repeat finds them, and the yes runs it once", async () => {
     const key = await agent();
     const send = async (more: object) =>
       (await (
@@ -604,7 +604,7 @@ describe("protocol 7.8", () => {
     expect([times("restart"), (await approvals("restart")).length]).toEqual([1, 1]);
   });
 
-  it("kill -9 while it waits: still approvable, and the state still leads to it", async () => {
+  test("kill -9 while it waits: still approvable, and the state still leads to it", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "ostiary-mcp-killed-"));
     let server = await startServer(["--data-dir", dataDir, "--port", "0"]);
     try {

@@ -1,5 +1,5 @@
 // Clients that listen are told when they may see other tools than before, whatever the cause; an empty list says why.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { conforms, trpcClient, until } from "../fixtures/contract.ts";
@@ -28,7 +28,7 @@ describe.each(ERAS)("a %s client that listens", (era) => {
     changes: [{ operation, relationship: "tenant:local#member@user:ann" }],
   });
 
-  it("hears of rules, relations, capsules, users, keys and the mode, once for each change, and then lists anew", async () => {
+  test("hears of rules, relations, capsules, users, keys and the mode, once for each change, and then lists anew", async () => {
     await ok("POST", "/capsules", {
       body: { id: "two", name: "two", capabilities: ["system/echo", "system/time"] },
     });
@@ -108,7 +108,7 @@ describe("with the tools switched off", () => {
   afterAll(() => app.close());
   const NOTE = expect.stringContaining("features.mcpTools") as string;
 
-  it("R024 C30: every list is empty and says why, and nothing runs", async () => {
+  test("R024 C30: every list is empty and says why, and nothing runs", async () => {
     const rest = await app.api("GET", "/tools");
     conforms("tools.listTools", rest.body);
     expect(rest.body).toMatchObject({ tools: [], totalCount: 0, note: NOTE });
@@ -142,7 +142,7 @@ describe("with the tools switched off", () => {
     expect((await runBin(["tools", "--json"], { env })).json()).toMatchObject({ note: NOTE });
   }, 30_000);
 
-  it("with them on there is no note", async () => {
+  test("with them on there is no note", async () => {
     const on = await startApp();
     expect((await on.api("GET", "/tools")).body).not.toHaveProperty("note");
     const { client } = await connect(on.url, on.adminKey, "modern");

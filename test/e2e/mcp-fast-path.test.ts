@@ -2,7 +2,7 @@
 // result, and what the SDK refuses it never runs. Two apps differ in nothing but the switch.
 import { request } from "node:http";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { META, MODERN, pathCounts } from "./mcp-clients.ts";
 
@@ -320,7 +320,7 @@ const plainCall = (_meta: object) => ({
 });
 
 describe("the fast path", () => {
-  it("answers as the SDK path does, and runs nothing that the SDK refuses", async () => {
+  test("answers as the SDK path does, and runs nothing that the SDK refuses", async () => {
     const seen = { fast: 0, slow: 0, refused: 0 };
     await fc.assert(
       fc.asyncProperty(requests, async (sample) => {
@@ -344,7 +344,7 @@ describe("the fast path", () => {
     expect(seen.refused).toBeGreaterThan(50);
   }, 120_000);
 
-  it.each(DEEP_FAULTS)("leaves a fault inside the envelope to the SDK: %j", async (fault) => {
+  test.each(DEEP_FAULTS)("leaves a fault inside the envelope to the SDK: %j", async (fault) => {
     const { capabilities = {}, client } = fault as { capabilities?: object; client?: object };
     const sample = plainCall({
       [`${PREFIX}protocolVersion`]: MODERN,
@@ -357,14 +357,14 @@ describe("the fast path", () => {
     expect(paths).toEqual(["sdk"]);
   });
 
-  it("is taken by a plain call and by nothing when it is off", async () => {
+  test("is taken by a plain call and by nothing when it is off", async () => {
     const before = (await pathCounts(fast)).fast;
     expect((await send(fast, plainCall(META))).status).toBe(200);
     expect((await pathCounts(fast)).fast).toBe(before + 1);
     expect((await pathCounts(slow)).fast).toBe(0);
   });
 
-  it("leaves the same record", async () => {
+  test("leaves the same record", async () => {
     const rows = await Promise.all(
       [fast, slow].map(async (app) => {
         expect((await send(app, plainCall(META))).status).toBe(200);

@@ -1,5 +1,5 @@
 // What a client of either path is told when something inside is broken: the code, and nothing of the cause.
-import { afterEach, afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { AppError } from "../../src/contract/errors.ts";
 import { defineTool, type Tool } from "../../src/contract/tool.ts";
@@ -53,7 +53,7 @@ const call = (path: "fast" | "sdk", name: string) => {
 };
 
 describe("the list", () => {
-  it("comes in pages, complete and in order, private and short-lived", async () => {
+  test("comes in pages, complete and in order, private and short-lived", async () => {
     const names: string[] = [];
     let cursor: string | undefined;
     do {
@@ -66,7 +66,7 @@ describe("the list", () => {
     expect(names).toEqual([...new Set(names)].sort());
   });
 
-  it("starts again when it has changed in between", async () => {
+  test("starts again when it has changed in between", async () => {
     const { result } = await postList();
     await app.doors.registry.setEnabled("system_spare_000", false);
     expect(await postList(result!.nextCursor)).toMatchObject({ error: { code: -32602 } });
@@ -74,14 +74,14 @@ describe("the list", () => {
     await app.doors.registry.setEnabled("system_spare_000", true);
   });
 
-  it("fails when an engine is out, and is never empty", async () => {
+  test("fails when an engine is out, and is never empty", async () => {
     vi.spyOn(app.doors.engine, "discover").mockRejectedValue(
       new AppError("UNAVAILABLE", "engine_unavailable", "the store does not answer"),
     );
     expect(await postList()).toMatchObject({ error: { code: -32603 } });
   });
 
-  it("tells nothing of an unforeseen failure", async () => {
+  test("tells nothing of an unforeseen failure", async () => {
     vi.spyOn(app.doors.engine, "discover").mockRejectedValue(new Error(SECRET));
     const answer = await postList();
     expect(answer).toMatchObject({ error: { code: -32603, message: "Internal error" } });
@@ -90,7 +90,7 @@ describe("the list", () => {
 });
 
 describe.each(["fast", "sdk"] as const)("a call on the %s path", (path) => {
-  it("says that it was not recorded and not run, with HTTP 503", async () => {
+  test("says that it was not recorded and not run, with HTTP 503", async () => {
     vi.spyOn(app.doors.engine, "execute").mockRejectedValue(new Error(SECRET));
     const answer = await call(path, "system_echo");
     expect(answer.status).toBe(503);
@@ -102,7 +102,7 @@ describe.each(["fast", "sdk"] as const)("a call on the %s path", (path) => {
     expect(text).not.toContain("hunter2");
   });
 
-  it("tells nothing of an exception inside the tool", async () => {
+  test("tells nothing of an exception inside the tool", async () => {
     const answer = await call(path, "system_spare_001");
     expect(answer.status).toBe(200);
     const text = await answer.text();
@@ -112,7 +112,7 @@ describe.each(["fast", "sdk"] as const)("a call on the %s path", (path) => {
 });
 
 describe.each(ERAS)("a client of the %s era", (era) => {
-  it("finds every tool by walking the pages", async () => {
+  test("finds every tool by walking the pages", async () => {
     const { client } = await connect(app.url, app.adminKey, era);
     const names = new Set<string>();
     let cursor: string | undefined;

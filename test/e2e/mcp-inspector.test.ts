@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -52,20 +52,20 @@ async function listsAndCalls(target: readonly string[]): Promise<void> {
 }
 
 describe("the Inspector", { timeout: 90_000 }, () => {
-  it.each(["modern", "legacy"])("lists and calls over HTTP, %s era", (era) =>
+  test.each(["modern", "legacy"])("lists and calls over HTTP, %s era", (era) =>
     listsAndCalls(http(era)),
   );
 
-  it("finds no schema that other clients could not use", () =>
+  test("finds no schema that other clients could not use", () =>
     expect(inspect(http("modern"), ...LIST, "--strict")).resolves.toBeDefined());
 
-  it("lists and calls over stdio through the running server", async () => {
+  test("lists and calls over stdio through the running server", async () => {
     await listsAndCalls(stdio(app.dataDir));
     const active = await app.api("GET", "/executions?limit=1");
     expect(JSON.stringify(active.body)).toContain('"system/echo"');
   });
 
-  it("lists and calls over stdio when no server runs", async () => {
+  test("lists and calls over stdio when no server runs", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "ostiary-stdio-"));
     try {
       await listsAndCalls(stdio(dataDir));

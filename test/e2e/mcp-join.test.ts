@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../fixtures/app.ts";
 import { collect, spawnBin } from "../fixtures/bin.ts";
 import { until } from "./mcp-clients.ts";
@@ -96,7 +96,7 @@ const owner = () =>
   };
 
 describe("item 13: a second ostiary mcp", { timeout: LIMIT_MS }, () => {
-  it("joins the first, and both work; nobody else on the machine gets a way in", async () => {
+  test("joins the first, and both work; nobody else on the machine gets a way in", async () => {
     const first = await start();
     expect(await first.echo("one")).toMatchObject(said("one"));
     const second = await start();
@@ -106,7 +106,7 @@ describe("item 13: a second ostiary mcp", { timeout: LIMIT_MS }, () => {
     expect(statSync(owner().socket).mode & 0o777).toBe(0o600);
   });
 
-  it("is judged by its own key: it sees no more than that, and a wrong one gets nothing", async () => {
+  test("is judged by its own key: it sees no more than that, and a wrong one gets nothing", async () => {
     const first = await start();
     expect((await first.tools()).length).toBeGreaterThan(1);
     const narrow = await start("--key", `file:${narrowKey}`);
@@ -117,7 +117,7 @@ describe("item 13: a second ostiary mcp", { timeout: LIMIT_MS }, () => {
     expect((await wrong.echo("in")).error).toBeDefined();
   });
 
-  it.each(["ends", "is killed"])("goes on by itself when the first %s", async (how) => {
+  test.each(["ends", "is killed"])("goes on by itself when the first %s", async (how) => {
     const first = await start();
     const second = await start();
     expect(await second.echo("before")).toMatchObject(said("before"));
@@ -129,7 +129,7 @@ describe("item 13: a second ostiary mcp", { timeout: LIMIT_MS }, () => {
     expect(owner().pid).toBe(second.child.pid);
   });
 
-  it("two that start at the same time come to an agreement", async () => {
+  test("two that start at the same time come to an agreement", async () => {
     const [a, b] = await Promise.all([start(), start()]);
     expect(await a.echo("a")).toMatchObject(said("a"));
     expect(await b.echo("b")).toMatchObject(said("b"));

@@ -1,6 +1,6 @@
 // The raw HTTP reader in front of node:http, through a whole app. A plain call is answered by the raw reader; behind another request, on the same
 // connection, the same bytes are node:http's. Nobody may see a difference, and nothing may run twice.
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -172,7 +172,7 @@ describe("what the raw reader answers", () => {
     }),
   };
 
-  it.each(Object.entries(CALLS))("is what node:http would have: %s", async (_name, call) => {
+  test.each(Object.entries(CALLS))("is what node:http would have: %s", async (_name, call) => {
     await whole(call()); // the key is known from here on
     const key = call().key ?? app.adminKey;
     const raw = await during(() => whole(call()), key);
@@ -184,7 +184,7 @@ describe("what the raw reader answers", () => {
     expect(raw.result.headers["keep-alive"]).toBe("timeout=65");
   });
 
-  it("also when nothing could be recorded", async () => {
+  test("also when nothing could be recorded", async () => {
     const call = vi.spyOn(app.doors.engine, "execute");
     const broken = async (send: () => Promise<WireAnswer>) => {
       call.mockRejectedValueOnce(new Error("the disk is full"));
@@ -196,7 +196,7 @@ describe("what the raw reader answers", () => {
     expect(comparable(raw.result)).toBe(comparable(node.result));
   });
 
-  it("one after the other on one connection, with the windows counted once each", async () => {
+  test("one after the other on one connection, with the windows counted once each", async () => {
     const { body } = await app.api("POST", "/keys", {
       body: { userId: "owner", name: "k", scopes: ["*"], limits: { perMinute: 9 } },
     });
@@ -208,7 +208,7 @@ describe("what the raw reader answers", () => {
       );
   });
 
-  it("a key that is learnt or refused meanwhile does not push the connection out for good", async () => {
+  test("a key that is learnt or refused meanwhile does not push the connection out for good", async () => {
     const key = await newUser(app, "newcomer", { capsuleId: "all" });
     const wire = await dial();
     const { answered, handed, runs } = await during(
@@ -223,7 +223,7 @@ describe("what the raw reader answers", () => {
     });
   });
 
-  it("a key that was revoked between two calls of one connection", async () => {
+  test("a key that was revoked between two calls of one connection", async () => {
     const { body } = await app.api("POST", "/keys", {
       body: { userId: "owner", name: "gone", scopes: ["*"] },
     });
@@ -303,7 +303,7 @@ describe("what it hands over", () => {
     ],
   };
 
-  it.each(Object.entries(CALLS))("%s", async (_name, [call, status, runs]) => {
+  test.each(Object.entries(CALLS))("%s", async (_name, [call, status, runs]) => {
     const key = call().key === stranger ? stranger : app.adminKey;
     await whole({ key });
     const told = await during(() => whole(call()), key);
@@ -324,7 +324,7 @@ describe("what it hands over", () => {
       .replaceAll(/"(executionTime|timestamp|startTime|endTime)":("[^"]*"|[\d.]+)/g, '"$1":0')
       .replaceAll(/"(traceId|spanId)":"\w+"/g, '"$1":""');
 
-  it("an answer in pieces, on the connection that was handed over", async () => {
+  test("an answer in pieces, on the connection that was handed over", async () => {
     const wire = await dial();
     expect((await wire.send(callText()).answer()).status).toBe(200);
     const told = await during(() =>
@@ -344,7 +344,7 @@ describe("what it hands over", () => {
     expect((await wire.send(callText()).answer()).status).toBe(200);
   });
 
-  it("one that comes in two pieces", async () => {
+  test("one that comes in two pieces", async () => {
     const text = callText();
     for (const at of [10, text.indexOf("\r\n\r\n") + 2, text.length - 1]) {
       const told = await during(async () =>
@@ -355,7 +355,7 @@ describe("what it hands over", () => {
     }
   });
 
-  it("two calls in one piece: both are answered, each runs once", async () => {
+  test("two calls in one piece: both are answered, each runs once", async () => {
     const wire = await dial();
     const told = await during(async () => {
       wire.send(callText() + callText({ args: { text: "second" } }));
@@ -365,13 +365,13 @@ describe("what it hands over", () => {
     expect([told.handed, told.fast, told.runs]).toEqual([1, 2, 2]);
   });
 
-  it("a body beyond the limit", async () => {
+  test("a body beyond the limit", async () => {
     const text = "x".repeat(app.doors.settings.maxBodyBytes + 1);
     const [one, two] = [await whole({ args: { text } }), await overHttp({ args: { text } })];
     expect([one.status, two.status]).toEqual([413, 413]);
   });
 
-  it("a refusal ends the connection where a body is left, and keeps it where there is none", async () => {
+  test("a refusal ends the connection where a body is left, and keeps it where there is none", async () => {
     const { host } = new URL(app.url);
     const get = (path: string, name = host): string =>
       `GET ${path} HTTP/1.1\r\nHost: ${name}\r\n\r\n`;
@@ -386,7 +386,7 @@ describe("what it hands over", () => {
     expect((await whole({ key: null })).headers["connection"]).toBe("close");
   });
 
-  it("a credential is guessed at no faster: each wrong one counts once", async () => {
+  test("a credential is guessed at no faster: each wrong one counts once", async () => {
     const own = await startApp();
     const statuses: number[] = [];
     for (let round = 0; round < 31; round++) {
@@ -406,7 +406,7 @@ describe("what it hands over", () => {
 });
 
 describe("a call that waits for a person", () => {
-  it("is held once, counted once, and answered as node:http would have", async () => {
+  test("is held once, counted once, and answered as node:http would have", async () => {
     await newUser(app, "bot");
     const { body } = await app.api("POST", "/keys", {
       body: {
@@ -460,7 +460,7 @@ describe("a call that waits for a person", () => {
     expect(written).toEqual(["one"]);
   });
 
-  it("one that came behind it is not taken for it", async () => {
+  test("one that came behind it is not taken for it", async () => {
     const wire = await dial();
     const links = {
       ...META,
@@ -475,7 +475,7 @@ describe("a call that waits for a person", () => {
 });
 
 describe("going away and stopping", () => {
-  it.each(["close", "half-close"])(
+  test.each(["close", "half-close"])(
     "R111: a client that goes away cancels its call: %s",
     async (how) => {
       const started = observer.runs.length;
@@ -489,7 +489,7 @@ describe("going away and stopping", () => {
     },
   );
 
-  it("the same half-close, where node:http has the connection", async () => {
+  test("the same half-close, where node:http has the connection", async () => {
     const started = observer.runs.length;
     const text = callText({ name: "system_slow", args: { ms: 60_000 } });
     const wire = await (await dial()).sendPieces(text.slice(0, 9), text.slice(9));
@@ -499,7 +499,7 @@ describe("going away and stopping", () => {
     expect(await wire.rest()).toBe("");
   });
 
-  it("a stop finishes the answer under way, says that it is the last, and closes the others", async () => {
+  test("a stop finishes the answer under way, says that it is the last, and closes the others", async () => {
     const own = await startApp({ tools: [slowTool(observer)] });
     const text = (call: Call) =>
       callText({ ...call, key: own.adminKey, headers: { host: new URL(own.url).host } });
@@ -524,7 +524,7 @@ describe("going away and stopping", () => {
     await expect(Wire.open(own.url)).rejects.toThrow();
   });
 
-  it("no raw reader without the fast path", async () => {
+  test("no raw reader without the fast path", async () => {
     const own = await startApp({ fastPath: false });
     const wire = await Wire.open(own.url);
     const { status } = await wire

@@ -1,6 +1,6 @@
 // The official SDK client of both eras against a whole app, and what it cannot see with bare requests.
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { slowTool, type SlowObserver } from "../fixtures/slow-tool.ts";
 import { connect, ERAS, keyFor, modernCall, modernHeaders, post, until } from "./mcp-clients.ts";
@@ -36,7 +36,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
     }
   };
 
-  it("speaks the newest version of its era", () =>
+  test("speaks the newest version of its era", () =>
     use(async ({ client, transport }) => {
       const version = era === "modern" ? "2026-07-28" : "2025-11-25";
       expect(client.getNegotiatedProtocolVersion()).toBe(version);
@@ -45,7 +45,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       expect(transport.sessionId === undefined).toBe(era === "modern");
     }));
 
-  it("lists its tools in order, with annotations", () =>
+  test("lists its tools in order, with annotations", () =>
     use(async ({ client }) => {
       const { tools } = await client.listTools();
       const names = tools.map((tool) => tool.name);
@@ -55,13 +55,13 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       expect(echo?.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
     }));
 
-  it("sees only what its capsule links", () =>
+  test("sees only what its capsule links", () =>
     use(async ({ client }) => {
       const { tools } = await client.listTools();
       expect(tools.map((tool) => tool.name)).toEqual(["system_echo"]);
     }, berta));
 
-  it("R231: calls a tool and finds it in the history", () =>
+  test("R231: calls a tool and finds it in the history", () =>
     use(async ({ client }) => {
       const result = await client.callTool({ name: "system_echo", arguments: { text: "hi" } });
       expect(result.isError).toBeUndefined();
@@ -74,13 +74,13 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       expect(await executionOf(id)).toMatchObject(execution);
     }));
 
-  it("accepts the canonical name too", () =>
+  test("accepts the canonical name too", () =>
     use(async ({ client }) => {
       const result = await client.callTool({ name: "system/echo", arguments: { text: "hi" } });
       expect(result.isError).toBeUndefined();
     }));
 
-  it("gets input faults as a result the model can read", () =>
+  test("gets input faults as a result the model can read", () =>
     use(async ({ client }) => {
       const result = await client.callTool({ name: "system_echo", arguments: { txt: "hi" } });
       expect(result.isError).toBe(true);
@@ -92,7 +92,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       expect(result.content[0]).toMatchObject({ text: expect.stringContaining("/txt") as string });
     }));
 
-  it("gets an error that fits the listed output schema, as older clients demand", () =>
+  test("gets an error that fits the listed output schema, as older clients demand", () =>
     use(async ({ client }) => {
       const { tools } = await client.listTools();
       const schema = tools.find((tool) => tool.name === "system_echo")?.outputSchema;
@@ -105,7 +105,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       expect(validate({ neither: 1 })).toBe(false);
     }));
 
-  it("hears of progress, rising, and of nothing after the result", () =>
+  test("hears of progress, rising, and of nothing after the result", () =>
     use(async ({ client }) => {
       const heard: number[] = [];
       const result = await client.callTool(
@@ -118,7 +118,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       expect(new Set(heard).size).toBe(heard.length);
     }));
 
-  it("cancels, and the handler sees it", () =>
+  test("cancels, and the handler sees it", () =>
     use(async ({ client }) => {
       const before = observer.runs.length;
       const abort = new AbortController();
@@ -140,7 +140,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       await expect.poll(read).toMatchObject({ status: "cancelled", cancelReason: "user" });
     }));
 
-  it("is told the same of an unknown and of an invisible tool", () =>
+  test("is told the same of an unknown and of an invisible tool", () =>
     use(async ({ client }) => {
       const told = async (name: string) =>
         client.callTool({ name, arguments: {} }).then(
@@ -157,7 +157,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       expect(await told("system/slow")).toEqual(unknown);
     }, berta));
 
-  it("learns that the list has changed", () =>
+  test("learns that the list has changed", () =>
     use(async ({ client }) => {
       let notices = 0;
       client.setNotificationHandler("notifications/tools/list_changed", () => void notices++);
@@ -172,7 +172,7 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
 });
 
 describe("legacy sessions", () => {
-  it("belong to the caller that opened them", async () => {
+  test("belong to the caller that opened them", async () => {
     const [mine, other] = await Promise.all([
       connect(app.url, anna, "legacy"),
       connect(app.url, berta, "legacy"),
@@ -200,7 +200,7 @@ describe("legacy sessions", () => {
     await Promise.all([mine.client.close(), other.client.close()]);
   });
 
-  it("hold no authority: a key revoked in between is refused", async () => {
+  test("hold no authority: a key revoked in between is refused", async () => {
     const key = await keyFor(app, "carla", ["system/echo"]);
     const { client, transport } = await connect(app.url, key, "legacy");
     const admin = await app.callerOf(app.adminKey);
@@ -212,7 +212,7 @@ describe("legacy sessions", () => {
     await client.close();
   });
 
-  it("cancel by the notice, and the stream of the cancelled call ends", async () => {
+  test("cancel by the notice, and the stream of the cancelled call ends", async () => {
     const { client, transport } = await connect(app.url, anna, "legacy");
     const session = { "mcp-session-id": transport.sessionId! };
     const before = observer.runs.length;
@@ -227,7 +227,7 @@ describe("legacy sessions", () => {
     await client.close();
   });
 
-  it("end with DELETE, and what they ran is cancelled", async () => {
+  test("end with DELETE, and what they ran is cancelled", async () => {
     const { client, transport } = await connect(app.url, anna, "legacy");
     const before = observer.runs.length;
     const call = client.callTool({ name: "system_slow", arguments: { ms: 30_000 } });
@@ -242,7 +242,7 @@ describe("legacy sessions", () => {
     await settled;
   });
 
-  it("are bounded per caller: the one idle longest goes first", async () => {
+  test("are bounded per caller: the one idle longest goes first", async () => {
     const key = await keyFor(app, "dora", ["system/echo"]);
     const initialize = {
       jsonrpc: "2.0",
@@ -270,7 +270,7 @@ describe("legacy sessions", () => {
 });
 
 describe("bare requests", () => {
-  it("need no session: the stateless leg answers", async () => {
+  test("need no session: the stateless leg answers", async () => {
     const call = {
       jsonrpc: "2.0",
       id: 7,
@@ -282,7 +282,7 @@ describe("bare requests", () => {
     expect(await answer.text()).toContain('"text":"hi"');
   });
 
-  it.each([
+  test.each([
     ["on the fast path", {}],
     ["on the SDK path", { progressToken: 1 }],
   ])("that go away cancel the call, %s", async (_path, meta) => {
@@ -304,7 +304,7 @@ describe("bare requests", () => {
     expect(observer.runs[before]!.abortReason).toBe("user");
   });
 
-  it("tell an unknown tool and an invisible one apart by no byte, on either path", async () => {
+  test("tell an unknown tool and an invisible one apart by no byte, on either path", async () => {
     const slow = await startApp({ tools: [slowTool({ runs: [] })], fastPath: false });
     const key = await keyFor(slow, "berta", ["system/echo"]);
     const answers: string[] = [];

@@ -1,5 +1,5 @@
 // What a server upstream offers, where a person must agree first: no answer of the caller's own client is that person's.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFixtureServer, type FixtureServer } from "../conformance/fixture-server.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, until } from "../fixtures/contract.ts";
@@ -86,7 +86,7 @@ async function agree(tool: string): Promise<void> {
 describe("what a person must agree to", () => {
   const LINKS = { elicitation: { form: {}, url: {} } };
 
-  it("shows the way for a resource too, and is read only after that person's yes", async () => {
+  test("shows the way for a resource too, and is read only after that person's yes", async () => {
     const params = { uri: "test://static-text" };
     const first = await ask("resources/read", params, LINKS);
     expect(first.result).toMatchObject({
@@ -102,7 +102,7 @@ describe("what a person must agree to", () => {
     expect((await forged).result).toMatchObject({ contents: [{ uri: "test://static-text" }] });
   });
 
-  it("is no question of the server's: its form cannot be answered into a yes", async () => {
+  test("is no question of the server's: its form cannot be answered into a yes", async () => {
     const name = "test_input_required_result_elicitation";
     const inputResponses = {
       user_name: { action: "accept", content: { name: "Anna" } },

@@ -5,7 +5,7 @@ import {
   StreamableHTTPClientTransport,
   type ClientOptions,
 } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFixtureServer, type FixtureServer } from "../conformance/fixture-server.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { ERAS, type Era } from "./mcp-clients.ts";
@@ -39,7 +39,7 @@ async function connect(era: Era, options: ClientOptions = {}) {
 }
 
 describe.each(ERAS)("a server of the older era for a %s client", (era) => {
-  it("asks in the middle of a call, and the call goes on with the answer", async () => {
+  test("asks in the middle of a call, and the call goes on with the answer", async () => {
     const client = await connect(era, { capabilities: { elicitation: {}, sampling: {} } });
     const messages: string[] = [];
     client.setRequestHandler("elicitation/create", ({ params }) => {
@@ -68,7 +68,7 @@ describe.each(ERAS)("a server of the older era for a %s client", (era) => {
     await client.close();
   });
 
-  it("asks nothing of a client that cannot answer", async () => {
+  test("asks nothing of a client that cannot answer", async () => {
     const client = await connect(era);
     const refused = await client.callTool({
       name: "test_elicitation",
@@ -78,7 +78,7 @@ describe.each(ERAS)("a server of the older era for a %s client", (era) => {
     await client.close();
   });
 
-  it("reports progress and tells of a watched resource", async () => {
+  test("reports progress and tells of a watched resource", async () => {
     const client = await connect(era);
     const progress: number[] = [];
     await client.callTool(

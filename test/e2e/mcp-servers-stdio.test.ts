@@ -1,6 +1,6 @@
 // Servers upstream for a client that speaks stdio: by the door that runs the engine itself, and by the bridge.
 import { PassThrough } from "node:stream";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bridgeStdio } from "../../src/server/stdio/bridge.ts";
 import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
 import { startFixtureServer, type FixtureServer } from "../conformance/fixture-server.ts";
@@ -71,7 +71,7 @@ const ANSWER = { action: "accept", content: { name: "Anna" } };
 const HELLO = { content: [{ type: "text", text: "Hello, Anna!" }] };
 
 describe.each(Object.entries(WAYS))("servers upstream over stdio, %s", (_way, serve) => {
-  it("ask a legacy client in the middle of the call", async () => {
+  test("ask a legacy client in the middle of the call", async () => {
     const line = open(serve);
     const capabilities = { elicitation: {} };
     const clientInfo = { name: "test", version: "1" };
@@ -96,7 +96,7 @@ describe.each(Object.entries(WAYS))("servers upstream over stdio, %s", (_way, se
     await line.end();
   });
 
-  it("ask a modern client between two requests", async () => {
+  test("ask a modern client between two requests", async () => {
     const line = open(serve);
     const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
     line.send({ id: 1, method: "tools/call", params: { ...CALL, _meta } });

@@ -5,7 +5,7 @@ import {
   StreamableHTTPClientTransport,
   type ClientOptions,
 } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFixtureServer, type FixtureServer } from "../conformance/fixture-server.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { ERAS, keyFor, META, MODERN, until, type Era } from "./mcp-clients.ts";
@@ -87,7 +87,7 @@ const textOf = (result: unknown): string =>
   (result as { content: { text?: string }[] }).content.map((block) => block.text ?? "").join("\n");
 
 describe("the face of one server", () => {
-  it.each(ERAS)(
+  test.each(ERAS)(
     "R230: has the server's own names, in order, and nothing else (%s)",
     async (era) => {
       const client = await connect("/mcp/fixture", era);
@@ -114,7 +114,7 @@ describe("the face of one server", () => {
     },
   );
 
-  it("is as absent for a caller who sees nothing of the server as one that never was", async () => {
+  test("is as absent for a caller who sees nothing of the server as one that never was", async () => {
     const pairs = [
       ["tools/call", { name: "test_simple_text" }],
       ["tools/list", {}],
@@ -137,7 +137,7 @@ describe("the face of one server", () => {
     expect((await ask("tools/list", {}, { key: "ost_none" })).status).toBe(401);
   });
 
-  it("offers what the caller may see, no more", async () => {
+  test("offers what the caller may see, no more", async () => {
     const client = await connect("/mcp/fixture", "legacy", guest);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["test_simple_text"]);
     expect(client.getServerCapabilities()).not.toHaveProperty("resources");
@@ -147,7 +147,7 @@ describe("the face of one server", () => {
     expect(read.body.error?.code).toBe(-32601);
   });
 
-  it("does not take the session of another route", async () => {
+  test("does not take the session of another route", async () => {
     const transport = new StreamableHTTPClientTransport(new URL(`${app.url}/mcp/fixture`), {
       requestInit: { headers: { authorization: `Bearer ${app.adminKey}` } },
     });
@@ -169,7 +169,7 @@ describe("the face of one server", () => {
 });
 
 describe.each(ERAS)("all servers together, for a %s client", (era) => {
-  it("have prefixed names for tools, prompts and resources, which lead to the server", async () => {
+  test("have prefixed names for tools, prompts and resources, which lead to the server", async () => {
     const client = await connect("/mcp", era);
     const tools = (await client.listTools()).tools.map(({ name }) => name);
     expect(tools).toContain("fixture_test_simple_text");
@@ -210,7 +210,7 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     await client.close();
   });
 
-  it("show a tool's own failure in its own words, and an error of the server with its code", async () => {
+  test("show a tool's own failure in its own words, and an error of the server with its code", async () => {
     const client = await connect("/mcp/fixture", era);
     const failed = await client.callTool({ name: "test_error_handling" });
     expect(failed).toMatchObject({
@@ -224,7 +224,7 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     await client.close();
   });
 
-  it("ask the client through us, with the server's name, and go on with the answer", async () => {
+  test("ask the client through us, with the server's name, and go on with the answer", async () => {
     const client = await connect("/mcp/fixture", era, app.adminKey, ASKABLE);
     const messages: string[] = [];
     client.setRequestHandler("elicitation/create", ({ params }) => {
@@ -247,7 +247,7 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     await client.close();
   });
 
-  it("ask nothing of a client that did not declare it", async () => {
+  test("ask nothing of a client that did not declare it", async () => {
     const client = await connect("/mcp/fixture", era);
     const refused = client.callTool({ name: "test_input_required_result_elicitation" });
     // The modern era has an error of the protocol for it, and wants it to be used.
@@ -256,7 +256,7 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     await client.close();
   });
 
-  it("send log messages of a call to the client that asked for them, and to no other", async () => {
+  test("send log messages of a call to the client that asked for them, and to no other", async () => {
     const listen = async (key?: string) => {
       const client = await connect("/mcp/fixture", era, key);
       const heard: unknown[] = [];
@@ -278,7 +278,7 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     await other.client.close();
   });
 
-  it("tell of changed lists whoever may see them, on both routes", async () => {
+  test("tell of changed lists whoever may see them, on both routes", async () => {
     const listen = async (path: string, key?: string) => {
       const client = await connect(path, era, key);
       const heard = { tools: 0, prompts: 0 };
@@ -308,7 +308,7 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
     for (const { client } of [own, union, blind]) await client.close();
   });
 
-  it("tell of a changed resource those who watch it, and nobody else", async () => {
+  test("tell of a changed resource those who watch it, and nobody else", async () => {
     const uri = "test://watched-resource";
     const watch = async (path: string, name: string, wanted: boolean) => {
       const client = await connect(path, era);
@@ -342,7 +342,7 @@ describe.each(ERAS)("all servers together, for a %s client", (era) => {
 });
 
 describe("who watches a resource", () => {
-  it("hears no more of it once it may not be read any more", async () => {
+  test("hears no more of it once it may not be read any more", async () => {
     const admin = await app.callerOf(app.adminKey);
     const { directory } = app.doors;
     const user = await directory.createUser(admin, { name: "watcher", role: "user" });
@@ -389,7 +389,7 @@ describe("who watches a resource", () => {
 });
 
 describe("what is read, prompted or completed", () => {
-  it("is judged and recorded like any call", async () => {
+  test("is judged and recorded like any call", async () => {
     const before = await runsOf("fixture/resources_read");
     const { body } = await ask("resources/read", { uri: "test://static-text" });
     expect(body.result).toMatchObject({
@@ -416,7 +416,7 @@ describe("a call that waits for its client", () => {
     return body.result?.["requestState"] as string;
   };
 
-  it("takes an answer once; altered, foreign and used states change nothing", async () => {
+  test("takes an answer once; altered, foreign and used states change nothing", async () => {
     const before = await runsOf(`fixture/${name}`);
     const requestState = await begun();
     const tampered = `${requestState.slice(0, -4)}AAAA`;
@@ -470,7 +470,7 @@ describe("a call that waits for its client", () => {
     expect(await runsOf(`fixture/${name}`)).toBe(before + 1);
   });
 
-  it("is one of so many per caller; the others are told that they cannot wait", async () => {
+  test("is one of so many per caller; the others are told that they cannot wait", async () => {
     const key = await keyFor(app, "patient", [`fixture/${name}`]);
     for (let i = 0; i < 16; i++) await begun(key);
     const { body } = await ask("tools/call", { name, arguments: {} }, { capabilities, key });

@@ -1,6 +1,6 @@
 // stdio both ways: the door that runs the engine itself, and the bridge to a running server. One client for both.
 import { PassThrough } from "node:stream";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bridgeStdio } from "../../src/server/stdio/bridge.ts";
 import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -79,7 +79,7 @@ const cancelled = (requestId: unknown) => ({
 });
 
 describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
-  it("serves the legacy era", async () => {
+  test("serves the legacy era", async () => {
     const line = open(serve);
     line.send(INITIALIZE);
     line.send(INITIALIZED);
@@ -91,7 +91,7 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
     await line.end();
   });
 
-  it("serves the modern era", async () => {
+  test("serves the modern era", async () => {
     const line = open(serve);
     line.send(modern(0, "server/discover"));
     line.send(modern(1, "tools/call", ECHO));
@@ -104,7 +104,7 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
     await line.end();
   });
 
-  it("records the door the call came through", async () => {
+  test("records the door the call came through", async () => {
     const line = open(serve);
     line.send(modern(1, "tools/call", ECHO));
     const { result } = (await line.answer(1)) as { result: { _meta: Record<string, string> } };
@@ -116,7 +116,7 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
     expect(body.execution.entry).toBe(way === "door" ? "stdio" : "mcp");
   });
 
-  it.each(["legacy", "modern"])("reports progress, %s", async (era) => {
+  test.each(["legacy", "modern"])("reports progress, %s", async (era) => {
     const line = open(serve);
     const params = {
       name: "system_slow",
@@ -138,7 +138,7 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
     await line.end();
   });
 
-  it.each(["legacy", "modern"])("cancels, and the handler sees it, %s", async (era) => {
+  test.each(["legacy", "modern"])("cancels, and the handler sees it, %s", async (era) => {
     const line = open(serve);
     const params = { name: "system_slow", arguments: { ms: 30_000 } };
     if (era === "legacy") {
@@ -160,7 +160,7 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
     await line.end();
   });
 
-  it("answers what is no message, and goes on", async () => {
+  test("answers what is no message, and goes on", async () => {
     const line = open(serve);
     line.send("{broken");
     line.send("");
@@ -171,14 +171,14 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
     await line.end();
   });
 
-  it("finishes what is under way when stdin ends", async () => {
+  test("finishes what is under way when stdin ends", async () => {
     const line = open(serve);
     line.send(modern(1, "tools/call", ECHO));
     await line.end();
     expect(await line.answer(1)).toMatchObject({ result: { resultType: "complete" } });
   });
 
-  it("cancels what takes too long after stdin has ended", async () => {
+  test("cancels what takes too long after stdin has ended", async () => {
     const line = open(serve);
     const before = observer.runs.length;
     line.send(modern(1, "tools/call", { name: "system_slow", arguments: { ms: 30_000 } }));
@@ -189,7 +189,7 @@ describe.each(Object.entries(WAYS))("MCP over stdio, %s", (way, serve) => {
 });
 
 describe("the door", () => {
-  it("parses as strictly as HTTP", async () => {
+  test("parses as strictly as HTTP", async () => {
     const line = open(WAYS.door);
     line.send('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}');
     line.send('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{}}}');
@@ -203,7 +203,7 @@ describe("the door", () => {
 });
 
 describe("the bridge", () => {
-  it("opens its session again after the server has forgotten it", async () => {
+  test("opens its session again after the server has forgotten it", async () => {
     const first = await startApp({});
     const { port } = new URL(first.url);
     const line = open((input, output) =>
@@ -222,7 +222,7 @@ describe("the bridge", () => {
     await second.close();
   });
 
-  it("says that the server does not answer", async () => {
+  test("says that the server does not answer", async () => {
     const line = open((input, output) =>
       bridgeStdio({ url: "http://127.0.0.1:9/mcp", key: "none", input, output }),
     );
@@ -231,7 +231,7 @@ describe("the bridge", () => {
     await line.end();
   });
 
-  it("gives an answer without an id the id of its request", async () => {
+  test("gives an answer without an id the id of its request", async () => {
     const line = open((input, output) =>
       bridgeStdio({ url: `${app.url}/mcp`, key: "wrong", input, output }),
     );

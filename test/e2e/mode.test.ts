@@ -1,5 +1,5 @@
 // The mode over every surface: REST, tRPC, the command line, the stream, and what a running house makes of it.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { conforms, newUser, trpcClient, trpcFailure, until } from "../fixtures/contract.ts";
@@ -54,7 +54,7 @@ describe("the operating mode", () => {
   const cli = (...words: string[]) =>
     runBin(["mode", ...words], { env: { OSTIARY_DATA_DIR: app.dataDir } });
 
-  it("R076: everybody may know it, administrators alone may switch it", async () => {
+  test("R076: everybody may know it, administrators alone may switch it", async () => {
     const seen = await app.api("GET", "/mode", { key: ann });
     expect(seen).toMatchObject({
       status: 200,
@@ -74,7 +74,7 @@ describe("the operating mode", () => {
     expect((await app.api("GET", "/mode", { key: null })).status).toBe(401);
   });
 
-  it("R076: a switch holds for the very next call, is told to every listener and stands in the record", async () => {
+  test("R076: a switch holds for the very next call, is told to every listener and stands in the record", async () => {
     const head = await app.app.store.log.head();
     const [mine, theirs] = [await listen(app, ann), await listen(app, app.adminKey)];
     const answer = await put({ mode: "LOCKDOWN", reason: "drill" });
@@ -97,7 +97,7 @@ describe("the operating mode", () => {
     await resumed.close();
   });
 
-  it("F07: LOCKDOWN leads through RECOVERY, over tRPC too", async () => {
+  test("F07: LOCKDOWN leads through RECOVERY, over tRPC too", async () => {
     const client = trpcClient(app);
     const failure = await trpcFailure(
       client.mode.switchMode.mutate({ mode: "NORMAL", reason: "x" }),
@@ -112,7 +112,7 @@ describe("the operating mode", () => {
     expect(await trpcClient(app, ann).mode.getMode.query()).toMatchObject({ mode: "NORMAL" });
   });
 
-  it("names every faulty field", async () => {
+  test("names every faulty field", async () => {
     const { status, body } = await put({ mode: "CALM", reason: "", forSeconds: 5 });
     expect(status).toBe(400);
     expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
@@ -122,7 +122,7 @@ describe("the operating mode", () => {
     ]);
   });
 
-  it("the command line shows and switches it, and asks for a reason", async () => {
+  test("the command line shows and switches it, and asks for a reason", async () => {
     const switched = await cli("alert", "--reason", "odd traffic", "--for", "30m", "--json");
     expect(switched.code).toBe(0);
     expect(switched.json()).toMatchObject({
@@ -144,7 +144,7 @@ describe("the operating mode", () => {
     expect(order.json()).toMatchObject({ code: "CONFLICT", reason: "mode_order" });
   });
 
-  it("the mode survives a restart", async () => {
+  test("the mode survives a restart", async () => {
     const first = await startApp({ listen: false });
     const admin = await first.callerOf(first.adminKey);
     await first.doors.mode.switch(admin, { mode: "DEGRADED", reason: "over night" });

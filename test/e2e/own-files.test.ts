@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { runBin, startServer, type RunningServer } from "../fixtures/bin.ts";
 import { openHouse } from "../fixtures/open-house.ts";
 import { HAS_BOX } from "../fixtures/programs.ts";
@@ -48,14 +48,14 @@ describe("A2: the server's own folders in a workspace", { timeout: 60_000 }, () 
     return stderr;
   };
 
-  it("A2: a data directory below the workspace is refused, and not made", async () => {
+  test("A2: a data directory below the workspace is refused, and not made", async () => {
     const told = await refused(at("work/var/ostiary"));
     expect(told).toContain("--data-dir");
     expect(existsSync(at("work/var/ostiary"))).toBe(false);
     await refused(at("work/.ostiary"));
   });
 
-  it("A2: the same by a link to it, and by a link to the workspace", async () => {
+  test("A2: the same by a link to it, and by a link to the workspace", async () => {
     symlinkSync(at("work/var"), at("link"));
     await refused(at("link/ostiary"));
     symlinkSync(at("work"), at("other-name"));
@@ -63,13 +63,13 @@ describe("A2: the server's own folders in a workspace", { timeout: 60_000 }, () 
     await refused(at("elsewhere/../work/x"));
   });
 
-  it("A2: with a folder for each session, below which they would come to lie", () =>
+  test("A2: with a folder for each session, below which they would come to lie", () =>
     refused(at("work/ostiary"), { OSTIARY_WORKSPACE_PER_SESSION: "true" }));
 
-  it("A2: the database alone in the workspace", () =>
+  test("A2: the database alone in the workspace", () =>
     refused(at("data-1"), { OSTIARY_STORE: `sqlite:${at("work/var/o.db")}` }));
 
-  it.skipIf(!AS_ROOT)("A2: by a mount that has another name", async () => {
+  test.skipIf(!AS_ROOT)("A2: by a mount that has another name", async () => {
     const bind = (from: string, to: string): void => {
       mkdirSync(to, { recursive: true });
       execFileSync("mount", ["--bind", from, to]);
@@ -82,14 +82,14 @@ describe("A2: the server's own folders in a workspace", { timeout: 60_000 }, () 
     await refused(at("data-2"));
   });
 
-  it("A2: a configuration that a link in the workspace leads to", async () => {
+  test("A2: a configuration that a link in the workspace leads to", async () => {
     mkdirSync(at("work/real-conf"));
     writeFileSync(at("work/real-conf/ostiary.yaml"), "log: { level: error }\n");
     symlinkSync("real-conf", at("work/conf"));
     await refused(at("data-3"), {}, ["--config", at("work/conf/ostiary.yaml")]);
   });
 
-  it("A2: control: a workspace inside the data directory, and folders side by side", async () => {
+  test("A2: control: a workspace inside the data directory, and folders side by side", async () => {
     for (const workspace of [at("data-4/workspace"), at("work")]) {
       const server = await startServer(["--port", "0"], {
         env: { OSTIARY_WORKSPACE: workspace, OSTIARY_DATA_DIR: at("data-4") },
@@ -137,7 +137,7 @@ describe.skipIf(!HAS_BOX || !AS_ROOT)(
       rmSync(root, { recursive: true, force: true });
     });
 
-    it("A2: no folder above it can be moved in a box, and it is not seen there", async () => {
+    test("A2: no folder above it can be moved in a box, and it is not seen there", async () => {
       for (const move of [
         "mv a b",
         "mv a/conf a/c2",
@@ -157,7 +157,7 @@ describe.skipIf(!HAS_BOX || !AS_ROOT)(
       );
     });
 
-    it("A2: nor by the file tools, under its own or any other name", async () => {
+    test("A2: nor by the file tools, under its own or any other name", async () => {
       for (const [tool, args] of [
         ["file/move", { from: "a", to: "b" }],
         ["file/move", { from: "a/conf", to: "c" }],
@@ -176,7 +176,7 @@ describe.skipIf(!HAS_BOX || !AS_ROOT)(
       rmSync(at("work/second"));
     });
 
-    it("A2: control: what lies beside it can be read, written and moved", async () => {
+    test("A2: control: what lies beside it can be read, written and moved", async () => {
       expect(
         (await script("echo hi > a/conf/note && mv a/conf/note a/note && cat a/note")).text,
       ).toContain("hi");

@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { AppError } from "../../src/contract/errors.ts";
 import { createWebApp } from "../../src/server/http/web-app.ts";
@@ -15,8 +15,8 @@ import { startIdp, type Idp } from "../fixtures/idp.ts";
 const program = chromiumPath();
 const WITHOUT =
   "Chromium is not installed, so no page was looked at: `ostiary doctor --fix` installs it";
-if (program === null && process.env["CI"]) it(WITHOUT, () => expect.unreachable(WITHOUT));
-else if (program === null) it.skip(WITHOUT, () => undefined);
+if (program === null && process.env["CI"]) test(WITHOUT, () => expect.unreachable(WITHOUT));
+else if (program === null) test.skip(WITHOUT, () => undefined);
 
 const FLAGS = [
   "--disable-gpu",
@@ -213,7 +213,7 @@ describe.skipIf(program === null)("item 17: pages", { timeout: 300_000 }, () => 
     });
   }
 
-  it("at 390 px nothing is wider than the screen, in light and dark", async () => {
+  test("at 390 px nothing is wider than the screen, in light and dark", async () => {
     for (const scheme of ["light", "dark"] as const) {
       const opened = new Map<Shown["as"], Page>();
       for (const { name, path, as, holds } of pages) {
@@ -230,7 +230,7 @@ describe.skipIf(program === null)("item 17: pages", { timeout: 300_000 }, () => 
     }
   });
 
-  it("every route that answers with a page is among them", () => {
+  test("every route that answers with a page is among them", () => {
     const NO_PAGES = ["/style.css", "/openapi.json", "/docs/scalar.js", "/oauth/client.json"];
     const routes = createWebApp(app.doors)
       .routes.filter(({ method, path }) => method === "GET" && !/^\/(api|trpc)\/|\*/.test(path))
@@ -246,7 +246,7 @@ describe.skipIf(program === null)("item 17: pages", { timeout: 300_000 }, () => 
     ]);
   });
 
-  it("a wide screen has tables, and the pages are no wider than it", async () => {
+  test("a wide screen has tables, and the pages are no wider than it", async () => {
     for (const { name, path, as, holds } of pages.filter((each) => typeof each.path === "string")) {
       const page = await open(as, DESK, "dark");
       await page.goto(app.url + String(path));
@@ -258,7 +258,7 @@ describe.skipIf(program === null)("item 17: pages", { timeout: 300_000 }, () => 
     }
   });
 
-  it("a person signs in, agrees and sees the outcome, with the browser's own forms", async () => {
+  test("a person signs in, agrees and sees the outcome, with the browser's own forms", async () => {
     const { approval } = await call({ text: "by hand" });
     const page = await open("stranger", PHONE, "light");
     await page.goto(`${app.url}/a/${String(approval.id)}`);

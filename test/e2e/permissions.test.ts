@@ -1,5 +1,5 @@
 // What a caller may do, in short, as the gate would answer.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, trpcClient, trpcFailure } from "../fixtures/contract.ts";
 
@@ -19,7 +19,7 @@ afterAll(() => app.close());
 
 const check = (body: object, as = key) => app.api("POST", "/permissions/check", { key: as, body });
 
-it("R068: a check says whether, why not, with which level and how risky; nothing runs or is counted", async () => {
+test("R068: a check says whether, why not, with which level and how risky; nothing runs or is counted", async () => {
   // A check is a request, and no call.
   const used = async () => {
     const { body } = await app.api("GET", "/usage", { key });
@@ -41,7 +41,7 @@ it("R068: a check says whether, why not, with which level and how risky; nothing
   expect((await app.api("GET", "/executions", { key })).body.totalCount ?? 0).toBe(0);
 });
 
-it("R068: what is hidden from the caller is as absent here as anywhere", async () => {
+test("R068: what is hidden from the caller is as absent here as anywhere", async () => {
   const [hidden, invented] = [
     await check({ tool: "shell/exec" }),
     await check({ tool: "shell/none" }),
@@ -58,7 +58,7 @@ it("R068: what is hidden from the caller is as absent here as anywhere", async (
   );
 });
 
-it("R069: the whole of it: level, context, limits, summary; of others for administrators alone", async () => {
+test("R069: the whole of it: level, context, limits, summary; of others for administrators alone", async () => {
   const { status, body } = await app.api("GET", "/permissions", { key });
   const who = (await app.api("GET", "/whoami", { key })).body;
   expect([status, body.context]).toEqual([200, who]);
@@ -99,7 +99,7 @@ describe("item 3: the permission service", () => {
     return body.limits as { canExecute: boolean; reason?: string };
   };
 
-  it("R069: a check by key decides with that key's rights", async () => {
+  test("R069: a check by key decides with that key's rights", async () => {
     const narrow = await newKey({ capsuleId: "two", scopes: ["agent:execute:moderate"] });
     const asked = { tool: "system/echo", arguments: { text: "x" } };
     expect((await check(asked)).body).toMatchObject({ allowed: true });
@@ -125,7 +125,7 @@ describe("item 3: the permission service", () => {
     expect(called.body.reason).toBe("level_too_low");
   });
 
-  it("R069: a key that was revoked may do nothing", async () => {
+  test("R069: a key that was revoked may do nothing", async () => {
     const gone = await newKey({ capsuleId: "two" });
     await app.api("DELETE", `/keys/${gone.id}`);
     const asked = { tool: "system/echo", arguments: { text: "x" }, key: gone.id };
@@ -137,7 +137,7 @@ describe("item 3: the permission service", () => {
     expect([required.status, required.body.reason]).toEqual([403, "key_inactive"]);
   });
 
-  it("R069: other people's keys are as absent as invented ones; a key and a user are not asked for together", async () => {
+  test("R069: other people's keys are as absent as invented ones; a key and a user are not asked for together", async () => {
     const other = await newUser(app, "eve", { capsuleId: "two" });
     const mine = await newKey({ capsuleId: "two" });
     const asked = { tool: "system/echo", arguments: { text: "x" } };
@@ -152,7 +152,7 @@ describe("item 3: the permission service", () => {
     });
   });
 
-  it("R069: to require is to be refused in the words of the gate, over REST and tRPC", async () => {
+  test("R069: to require is to be refused in the words of the gate, over REST and tRPC", async () => {
     const { totalCount: before } = (await app.api("GET", "/executions", { key })).body;
     const fine = await app.api("POST", "/permissions/require", {
       key,
@@ -182,7 +182,7 @@ describe("item 3: the permission service", () => {
     expect((await app.api("GET", "/executions", { key })).body.totalCount).toBe(before);
   });
 
-  it("R069: nobody can execute without a level, a scope or a tool", async () => {
+  test("R069: nobody can execute without a level, a scope or a tool", async () => {
     expect(await limitsOf(key)).toMatchObject({ canExecute: true });
     expect(
       await limitsOf((await newKey({ capsuleId: "two", level: "view_only" })).secret),
@@ -197,7 +197,7 @@ describe("item 3: the permission service", () => {
     });
   });
 
-  it("R069: nor where the window of the minute is used up", async () => {
+  test("R069: nor where the window of the minute is used up", async () => {
     const { secret } = await newKey({ capsuleId: "two", limits: { perMinute: 1 } });
     expect(await limitsOf(secret)).toMatchObject({ canExecute: true });
     await app.api("POST", "/executions", {
@@ -207,7 +207,7 @@ describe("item 3: the permission service", () => {
     expect(await limitsOf(secret)).toMatchObject({ canExecute: false, reason: "rate_key" });
   });
 
-  it("R069: nor in a mode that forbids every tool of the caller", async () => {
+  test("R069: nor in a mode that forbids every tool of the caller", async () => {
     await app.api("POST", "/capsules", {
       body: { id: "writer", name: "writer", capabilities: ["file/write"] },
     });

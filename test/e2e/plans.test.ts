@@ -2,7 +2,7 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type ApiAnswer, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { conforms, trpcClient, trpcFailure } from "../fixtures/contract.ts";
@@ -95,7 +95,7 @@ describe("item 1: windows of user, tenant and key", () => {
   });
   afterAll(() => app.close());
 
-  it("item 1, R171, R291: on a fresh install 100 calls a minute of each user pass", async () => {
+  test("item 1, R171, R291: on a fresh install 100 calls a minute of each user pass", async () => {
     const answers = await many(app, app.adminKey, 130);
     expect(statuses(answers)).toEqual({ 200: 100, 429: 30 });
     const refused = answers.find(({ status }) => status === 429);
@@ -113,7 +113,7 @@ describe("item 1: windows of user, tenant and key", () => {
     );
   });
 
-  it("item 1, R170, R181: two users on two plans in one tenant, exact at concurrency 200", async () => {
+  test("item 1, R170, R181: two users on two plans in one tenant, exact at concurrency 200", async () => {
     const free = await userWith(app, "fred", "free");
     const starter = await userWith(app, "stella", "starter");
     const [ofFree, ofStarter] = await Promise.all([many(app, free), many(app, starter)]);
@@ -127,14 +127,14 @@ describe("item 1: windows of user, tenant and key", () => {
     expect((await usedOf(app, starter))["user"]).toEqual({ used: 100, limit: 1_000 });
   });
 
-  it("item 1: an Enterprise user has no window", async () => {
+  test("item 1: an Enterprise user has no window", async () => {
     const key = await userWith(app, "enid", "enterprise");
     const answers = await many(app, key);
     expect(statuses(answers)).toEqual({ 200: AT_ONCE });
     expect(answers[0]?.headers.get("ratelimit")).toBeNull();
   });
 
-  it("item 1: user, tenant and key are told side by side, and whose window was full", async () => {
+  test("item 1: user, tenant and key are told side by side, and whose window was full", async () => {
     const own = await startApp({ shippedLimits: true });
     try {
       const first = await userWith(own, "una", "starter");
@@ -176,7 +176,7 @@ describe("item 1: windows of user, tenant and key", () => {
     }
   });
 
-  it("item 1, C51: the default, where it is set, is the window of Enterprise users too", async () => {
+  test("item 1, C51: the default, where it is set, is the window of Enterprise users too", async () => {
     const own = await startApp({ flags: { "rateLimit.requestsPerMinute": "7" } });
     try {
       const enterprise = await userWith(own, "eve", "enterprise");
@@ -203,7 +203,7 @@ describe("item 1: budgets of user, tenant and key", () => {
   });
   afterAll(() => app.close());
 
-  it("item 1, R180: nobody pays for somebody else's calls", async () => {
+  test("item 1, R180: nobody pays for somebody else's calls", async () => {
     const free = await userWith(app, "finn", "free");
     expect(statuses(await many(app, app.adminKey, 120))).toEqual({ 200: 120 });
     expect((await execute(app, free)).status).toBe(200);
@@ -213,7 +213,7 @@ describe("item 1: budgets of user, tenant and key", () => {
     });
   });
 
-  it("item 1, R181: two users on two plans in one tenant, exact at concurrency 200", async () => {
+  test("item 1, R181: two users on two plans in one tenant, exact at concurrency 200", async () => {
     const before = (await usedOf(app, app.adminKey))["tenant"]?.used ?? 0;
     const free = await userWith(app, "flora", "free");
     const starter = await userWith(app, "sven", "starter");
@@ -230,7 +230,7 @@ describe("item 1: budgets of user, tenant and key", () => {
     expect((await usedOf(app, starter))["user"]).toEqual({ used: 200, limit: 1_000 });
   });
 
-  it("item 1: a key's plan counts that key alone, at concurrency 200", async () => {
+  test("item 1: a key's plan counts that key alone, at concurrency 200", async () => {
     const wide = await userWith(app, "kay", "starter");
     const narrow = await keyOf(app, "kay", { plan: "free" });
     const [ofNarrow, ofWide] = await Promise.all([many(app, narrow.secret), many(app, wide)]);
@@ -245,7 +245,7 @@ describe("item 1: budgets of user, tenant and key", () => {
     });
   });
 
-  it("item 1: the tenant's plan counts all of its users together, at concurrency 200", async () => {
+  test("item 1: the tenant's plan counts all of its users together, at concurrency 200", async () => {
     const own = await startApp({ flags: UNLIMITED });
     try {
       const plain = await userWith(own, "pia", null);
@@ -287,7 +287,7 @@ describe(
     });
     afterAll(() => app.close());
 
-    it("item 1: over REST; it is recorded, and others may not", async () => {
+    test("item 1: over REST; it is recorded, and others may not", async () => {
       expect((await app.api("GET", "/tenant")).body).toMatchObject({
         id: "local",
         plan: "enterprise",
@@ -320,7 +320,7 @@ describe(
       );
     });
 
-    it("item 1: over tRPC", async () => {
+    test("item 1: over tRPC", async () => {
       const trpc = trpcClient(app);
       expect(await trpc.tenant.updateTenant.mutate({ plan: "starter" })).toMatchObject({
         plan: "starter",
@@ -334,7 +334,7 @@ describe(
       });
     });
 
-    it("item 1: over the command line, with --json", async () => {
+    test("item 1: over the command line, with --json", async () => {
       const cli = (...args: string[]) =>
         runBin([...args, "--server", app.url, "--key", "env:KEY"], { env: { KEY: app.adminKey } });
       expect((await cli("plans", "set", "team", "--json")).json()).toMatchObject({
@@ -380,7 +380,7 @@ describe("item 2: api_calls counts every request", () => {
     post(app.url, who, modernCall("system_echo", { text: "hi" }), modernHeaders("system_echo"));
   const listing = { jsonrpc: "2.0", id: 1, method: "ping", params: {} };
 
-  it("item 2, R172: REST, tRPC and both MCP paths count; then all of them answer 402", async () => {
+  test("item 2, R172: REST, tRPC and both MCP paths count; then all of them answer 402", async () => {
     expect((await app.api("GET", "/tools", { key })).status).toBe(200);
     expect((await trpc("tools.listTools", key)).status).toBe(200);
     expect((await mcp(key)).status).toBe(200);
@@ -401,7 +401,7 @@ describe("item 2: api_calls counts every request", () => {
     expect((await usedOf(app, key, "api_calls"))["user"]).toMatchObject({ used: 7, limit: 6 });
   });
 
-  it("item 2: the count survives a restart, and 200 at once are counted exactly", async () => {
+  test("item 2: the count survives a restart, and 200 at once are counted exactly", async () => {
     const [before] = [(await usedOf(app, app.adminKey, "api_calls"))["tenant"]?.used ?? 0];
     await Promise.all(Array.from({ length: AT_ONCE }, () => app.api("GET", "/whoami")));
     expect((await usedOf(app, app.adminKey, "api_calls"))["tenant"]?.used).toBe(
@@ -414,7 +414,7 @@ describe("item 2: api_calls counts every request", () => {
     expect((await app.api("GET", "/tools", { key })).status).toBe(402);
   });
 
-  it("item 2: a tenant that has used up its requests can still be given a larger plan", async () => {
+  test("item 2: a tenant that has used up its requests can still be given a larger plan", async () => {
     const own = await startApp({ flags: { ...UNLIMITED, governance } });
     try {
       expect((await own.api("PATCH", "/tenant", { body: { plan: "free" } })).status).toBe(200);
@@ -454,7 +454,7 @@ describe("item 2, R176: the window of an address", () => {
     return answers;
   };
 
-  it("item 2: requests without a credential are told to wait, at every door", async () => {
+  test("item 2: requests without a credential are told to wait, at every door", async () => {
     const app = await startApp({ shippedLimits: true, flags: { governance: plansWith(perIp) } });
     try {
       const answers = await inTurn(app, 16);
@@ -470,7 +470,7 @@ describe("item 2, R176: the window of an address", () => {
     }
   });
 
-  it("item 2: anonymous requests are counted, tool calls or not, at every door", async () => {
+  test("item 2: anonymous requests are counted, tool calls or not, at every door", async () => {
     const app = await startApp({
       shippedLimits: true,
       flags: { governance: plansWith(perIp), "server.authEnabled": "false" },
@@ -496,7 +496,7 @@ describe("item 15: throttling says so", () => {
   const call = (key: string, name: string, args: object) =>
     app.api("POST", "/executions", { key, body: { name, arguments: args } });
 
-  it("item 15: level, scope and schema do not throttle", async () => {
+  test("item 15: level, scope and schema do not throttle", async () => {
     await app.api("POST", "/users", { body: { id: "lea", name: "lea" } });
     const low = (await keyOf(app, "lea", { level: "execute_basic" })).secret;
     const bare = (await keyOf(app, "lea", { scopes: ["agent:execute:safe"] })).secret;
@@ -517,7 +517,7 @@ describe("item 15: throttling says so", () => {
     expect(answer.headers.get("ratelimit-policy")).toBe('"user-minute";q=100;w=60');
   });
 
-  it("item 15: a 429 by the throttle names itself, the reason and the end", async () => {
+  test("item 15: a 429 by the throttle names itself, the reason and the end", async () => {
     const key = await userWith(app, "tom", null);
     for (let i = 0; i < 3; i++)
       expect((await call(key, "file/read", { path: "/etc/shadow" })).body).toMatchObject({

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, trpcClient, trpcFailure } from "../fixtures/contract.ts";
 
@@ -73,7 +73,7 @@ const lastNote = (action: string) => {
 };
 
 describe("policies over the API", () => {
-  it("C5: the files that come with Ostiary are version 1, imported and in force", async () => {
+  test("C5: the files that come with Ostiary are version 1, imported and in force", async () => {
     const { status, body } = await app.api("GET", "/policies");
     expect(status).toBe(200);
     conforms("policies.listPolicyVersions", body);
@@ -90,7 +90,7 @@ describe("policies over the API", () => {
     expect(schema.body.files["schema.zed"]).toContain("definition");
   });
 
-  it("a policy is checked without being kept; a fault has file, line and column", async () => {
+  test("a policy is checked without being kept; a fault has file, line and column", async () => {
     const good = await post("/policies/check", { files: KIND });
     conforms("policies.checkPolicy", good.body);
     expect(good.body).toEqual({ valid: true, faults: [] });
@@ -111,7 +111,7 @@ describe("policies over the API", () => {
     expect((await app.api("GET", "/policies")).body.items).toHaveLength(1);
   });
 
-  it("drafted, published, in force with the next call, and rolled back", async () => {
+  test("drafted, published, in force with the next call, and rolled back", async () => {
     expect((await echo("hello")).body).toMatchObject({ status: "success" });
     const made = await post("/policies", { files: KIND, note: "be kind" });
     expect(made.status).toBe(201);
@@ -158,7 +158,7 @@ describe("policies over the API", () => {
     });
   });
 
-  it("a no to view hides the tool: not listed, not found, and no word of the policy", async () => {
+  test("a no to view hides the tool: not listed, not found, and no word of the policy", async () => {
     const files = {
       ...KIND,
       "tools.rego": KIND["tools.rego"].replace('input.action == "execute"\n', "input.action\n"),
@@ -177,7 +177,7 @@ describe("policies over the API", () => {
     expect((await echo("please")).body).toMatchObject({ status: "success" });
   });
 
-  it("on trial a policy is heard and changes nothing", async () => {
+  test("on trial a policy is heard and changes nothing", async () => {
     const version = await draft(KIND);
     const trial = await post(`/policies/${version}/publish`, { as: "shadow" });
     expect(trial.body).toMatchObject({ version, state: "shadow" });
@@ -194,7 +194,7 @@ describe("policies over the API", () => {
     expect(after.find(({ stage }) => stage === "policy")).not.toHaveProperty("shadow");
   });
 
-  it("what has faults is not published, and every fault is named", async () => {
+  test("what has faults is not published, and every fault is named", async () => {
     const files = { "tools.rego": "package ostiary.tools\n\nallow := true\n\np if x\n\nq if y" };
     const version = await draft(files);
     const refused = await post(`/policies/${version}/publish`);
@@ -206,7 +206,7 @@ describe("policies over the API", () => {
     expect(await inForce()).toBe(1);
   });
 
-  it("bad input is named by field; unknown versions are not found", async () => {
+  test("bad input is named by field; unknown versions are not found", async () => {
     for (const [body, path] of [
       [{}, "/files"],
       [{ files: {} }, "/files"],
@@ -225,7 +225,7 @@ describe("policies over the API", () => {
     expect((await post("/policies/rollback", { version: 999 })).status).toBe(404);
   });
 
-  it("is for administrators", async () => {
+  test("is for administrators", async () => {
     for (const [method, path] of [
       ["GET", "/policies"],
       ["GET", "/policies/1"],
@@ -242,7 +242,7 @@ describe("policies over the API", () => {
     }
   });
 
-  it("the same over tRPC", async () => {
+  test("the same over tRPC", async () => {
     const { policies, governance } = trpcClient(app);
     const { document, faults } = await policies.draftPolicy.mutate({ files: KIND, note: "t" });
     expect(faults).toEqual([]);
@@ -263,7 +263,7 @@ describe("policies over the API", () => {
 });
 
 describe("governance files over the API", () => {
-  it("are checked with file and line, published and rolled back", async () => {
+  test("are checked with file and line, published and rolled back", async () => {
     const { files } = (await app.api("GET", "/governance/1")).body as {
       files: Record<string, string>;
     };
@@ -293,7 +293,7 @@ function copyOfGovernance(): string {
 }
 
 describe("a later start", () => {
-  it("C5: keeps what people published, and takes changed files otherwise", async () => {
+  test("C5: keeps what people published, and takes changed files otherwise", async () => {
     const folder = copyOfGovernance();
     const flags = { governance: folder };
     let own = await startApp({ flags });
@@ -331,7 +331,7 @@ describe("a later start", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("an operator's own policies are theirs: whom they allow is not asked", async () => {
+  test("an operator's own policies are theirs: whom they allow is not asked", async () => {
     const folder = copyOfGovernance();
     writeFileSync(
       join(folder, "policies/tools.rego"),

@@ -1,7 +1,7 @@
 // Relationships over REST, tRPC and the command line; what they say is what the gate does.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
 import { conforms, newUser, trpcClient, trpcFailure } from "../fixtures/contract.ts";
@@ -37,7 +37,7 @@ const call = async (key: string) =>
   ).status;
 
 describe("over REST and tRPC", () => {
-  it("B07: a grant lets a user see and run a tool, its end hides it again, each before it is acknowledged", async () => {
+  test("B07: a grant lets a user see and run a tool, its end hides it again, each before it is acknowledged", async () => {
     const granted = await texts("&resource=tool:system/echo&relation=executor");
     if (granted.length > 0) await change("delete", ...granted);
     expect(await call(ann)).toBe(404);
@@ -63,7 +63,7 @@ describe("over REST and tRPC", () => {
     await change("touch", ...granted);
   });
 
-  it("a grant with an end is over when its time is", async () => {
+  test("a grant with an end is over when its time is", async () => {
     const end = new Date(Date.now() + 700).toISOString();
     await change("touch", `tool:timed#executor@user:ann[expiration:${end}]`);
     const question = { resource: "tool:timed", permission: "execute", subject: "user:ann" };
@@ -73,7 +73,7 @@ describe("over REST and tRPC", () => {
     expect(await texts("&resource=tool:timed")).toEqual([]);
   });
 
-  it("every change is audited with its author", async () => {
+  test("every change is audited with its author", async () => {
     await change("touch", "group:audited#member@user:ben");
     const events = await app.app.store.log.since(
       0,
@@ -84,7 +84,7 @@ describe("over REST and tRPC", () => {
     expect(noted).toMatchObject([{ action: "relations.changed", actor: "owner" }]);
   });
 
-  it("answers questions, shows the tree, finds resources and subjects, gives the schema", async () => {
+  test("answers questions, shows the tree, finds resources and subjects, gives the schema", async () => {
     await change("touch", "tool:shown#executor@user:ben");
     const expanded = await post("/expand", { resource: "tool:shown", permission: "execute" });
     conforms("relationships.expandRelationship", expanded.body);
@@ -129,7 +129,7 @@ describe("over REST and tRPC", () => {
     expect(fault.error).toMatchObject({ code: "BAD_REQUEST", reason: "invalid_input" });
   });
 
-  it("pages are complete and without repeats", async () => {
+  test("pages are complete and without repeats", async () => {
     const written = Array.from({ length: 7 }, (_, i) => `group:paged${i}#member@user:ben`);
     await change("touch", ...written);
     const seen: string[] = [];
@@ -146,7 +146,7 @@ describe("over REST and tRPC", () => {
     expect([bad.status, bad.body.code]).toEqual([400, "BAD_REQUEST"]);
   });
 
-  it("only administrators may; faults name their field", async () => {
+  test("only administrators may; faults name their field", async () => {
     for (const [method, path] of [
       ["GET", ""],
       ["POST", ""],
@@ -189,7 +189,7 @@ describe("ostiary relations", () => {
       ...(input !== undefined && { input }),
     });
 
-  it("writes, checks, lists and deletes; the exit code is the answer", async () => {
+  test("writes, checks, lists and deletes; the exit code is the answer", async () => {
     const grant = "tool:typed#executor@user:ben";
     expect(await cli(`write ${grant} --expires 2h`)).toMatchObject({ code: 0 });
     const yes = await cli("check tool:typed#execute@user:ben --tree");
@@ -208,7 +208,7 @@ describe("ostiary relations", () => {
     expect(no.json()).toEqual({ has: "no", missing: [] });
   });
 
-  it("takes lines from stdin, and a file of the playground both ways", async () => {
+  test("takes lines from stdin, and a file of the playground both ways", async () => {
     expect(
       (
         await cli(
@@ -229,7 +229,7 @@ describe("ostiary relations", () => {
     expect((await cli("check tool:l2#owner@user:ben")).code).toBe(0);
   });
 
-  it("what is mistyped is a matter of usage", async () => {
+  test("what is mistyped is a matter of usage", async () => {
     for (const words of [
       "check nonsense",
       "write",
@@ -252,7 +252,7 @@ describe("docs/relations.md", () => {
   const root = join(import.meta.dirname, "../..");
   const page = readFileSync(join(root, "docs/relations.md"), "utf8");
 
-  it("its commands run, one after the other, and print what it says", async () => {
+  test("its commands run, one after the other, and print what it says", async () => {
     const examples = [...page.matchAll(/```sh\nostiary (.*)\n```\n(?:\n```text\n([^`]*)```)?/g)];
     expect(examples.length).toBeGreaterThan(7);
     for (const [, words = "", output] of examples) {
@@ -265,7 +265,7 @@ describe("docs/relations.md", () => {
     }
   });
 
-  it("what it quotes of the schema stands in the schema", () => {
+  test("what it quotes of the schema stands in the schema", () => {
     const schema = readFileSync(join(root, "governance/schema.zed"), "utf8").split("\n");
     const [, quoted = ""] = /```zed\n([^`]*)```/.exec(page) ?? [];
     for (const line of quoted.trimEnd().split("\n")) expect(schema).toContain(line);

@@ -1,5 +1,5 @@
 // A right that was taken away is not honoured by any call that begins after the taking was acknowledged (scoreboard 9).
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, until } from "../fixtures/contract.ts";
 
@@ -97,7 +97,7 @@ const RIGHTS: Record<string, Right> = {
 };
 
 describe.each(Object.entries(RIGHTS))("%s taken away under load", (_name, right) => {
-  it("no call that began afterwards was let through", async () => {
+  test("no call that began afterwards was let through", async () => {
     if (right.user === "by_capsule")
       await app.api("POST", "/capsules", {
         body: { id: "narrow", name: "narrow", capabilities: ["system/echo"] },

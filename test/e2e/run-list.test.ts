@@ -1,7 +1,7 @@
 // Programs that run unasked: only with arguments whose meaning is known, and in a box in which a mistake costs nothing.
 import { chmodSync, chownSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { until } from "../fixtures/contract.ts";
 import { governanceWith } from "../fixtures/open-house.ts";
@@ -34,7 +34,7 @@ describe.skipIf(!HAS_BOX)("A3: the run list", { timeout: 60_000 }, () => {
   const exec = (args: object) =>
     app.api("POST", "/executions", { body: { name: "shell/exec", arguments: args } });
 
-  it.each([
+  test.each([
     [["sort", "--random-source", "--", "-o", "out", "in"]],
     [["rg", "-e", "--", "--pre", "sh", "x"]],
     [["uniq", "--", "in", "-out"]],
@@ -54,7 +54,7 @@ describe.skipIf(!HAS_BOX)("A3: the run list", { timeout: 60_000 }, () => {
     expect(readdirSync(app.workspace).sort()).toEqual(FILES);
   });
 
-  it("A3: control: what is known runs unasked, with threads where it has them", async () => {
+  test("A3: control: what is known runs unasked, with threads where it has them", async () => {
     for (const [command, stdout] of [
       [["sort", "in"], "a\nb\n"],
       ["sort -r in", "b\na\n"],
@@ -72,7 +72,7 @@ describe.skipIf(!HAS_BOX)("A3: the run list", { timeout: 60_000 }, () => {
     }
   });
 
-  it("A3: control: what a person agreed to may write", async () => {
+  test("A3: control: what a person agreed to may write", async () => {
     const made = await app.api("POST", "/users", {
       body: { id: "boss", name: "boss", role: "admin" },
     });
@@ -109,7 +109,7 @@ describe.skipIf(!HAS_BOX)("A3: a grammar that is mistaken", { timeout: 60_000 },
   });
   afterAll(() => app.close());
 
-  it.each([
+  test.each([
     [["sort", "-o", "out", "in"]],
     [["sort", "-o", "in", "in"]],
     [["uniq", "in", "out"]],
@@ -126,7 +126,7 @@ describe.skipIf(!HAS_BOX)("A3: a grammar that is mistaken", { timeout: 60_000 },
     expect(readdirSync(app.workspace).sort()).toEqual(FILES);
   });
 
-  it("A3: a program on the list without a grammar asks", async () => {
+  test("A3: a program on the list without a grammar asks", async () => {
     const other = await start({ "jq]\n": "jq, tac]\n" });
     try {
       const { body } = await other.api("POST", "/explain", {

@@ -1,7 +1,7 @@
 // The shell tools over the wire: who may, what asks, what is refused, and how a call ends that takes too long.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { HAS_BOX } from "../fixtures/programs.ts";
 
@@ -27,7 +27,7 @@ describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
     ) as Record<string, Record<string, unknown>>;
   };
 
-  it("the owner runs a listed program without being asked, in the sandbox", async () => {
+  test("the owner runs a listed program without being asked, in the sandbox", async () => {
     const done = await call("shell/exec", { command: ["cat", "note.txt"] });
     expect(done).toMatchObject({
       status: 200,
@@ -40,7 +40,7 @@ describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
     expect(inSub.body).toMatchObject({ result: { stdout: "inside\ndeep\n" } });
   });
 
-  it("other programs, variables, network, paths from another folder: a person is asked", async () => {
+  test("other programs, variables, network, paths from another folder: a person is asked", async () => {
     for (const args of [
       { command: ["node", "-e", "1"] },
       { command: ["cat"], stdin: "x", env: { SOME: "x" } },
@@ -68,7 +68,7 @@ describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
     ).toBe("hold");
   });
 
-  it("denied variables, programs and folders are refused without appeal", async () => {
+  test("denied variables, programs and folders are refused without appeal", async () => {
     const refused = async (args: object) =>
       (await call("shell/exec", args)).body as { reason: string };
     for (const name of ["PATH", "LD_PRELOAD", "GIT_SSH", "http_proxy"])
@@ -95,7 +95,7 @@ describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
     });
   });
 
-  it("C17: a program that takes too long ends as timed out, with what it said", async () => {
+  test("C17: a program that takes too long ends as timed out, with what it said", async () => {
     writeFileSync(join(app.workspace, "long.txt"), "x\n");
     const ended = await call("shell/exec", {
       command: ["tail", "-f", "long.txt"],
@@ -111,7 +111,7 @@ describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
     expect(cut.body).toMatchObject({ status: "cancelled", cancelReason: "timeout" });
   });
 
-  it("the owner has the permissions that the tools ask for; windows of the hour are counted", async () => {
+  test("the owner has the permissions that the tools ask for; windows of the hour are counted", async () => {
     const gate = await gates("shell/exec", { command: ["ls"] });
     expect(gate["level"]).toMatchObject({ verdict: "allow" });
     expect(

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 
 /** Longer than anybody waits for the answer to one question. */
@@ -76,7 +76,7 @@ const add = (name: string, argv: readonly string[], more: object = {}) =>
 const TERMS = { terms: { risk: "safe", effects: "read_only" } };
 
 describe("item 12: a program that starts slowly", { timeout: 120_000, concurrent: true }, () => {
-  it.each(["modern", "legacy", "touchy", "silent"])("%s: is reached, and called", async (era) => {
+  test.each(["modern", "legacy", "touchy", "silent"])("%s: is reached, and called", async (era) => {
     const name = `slow-${era}`;
     const made = await add(name, ["node", script, era, String(SLOW_MS)]);
     expect(made).toMatchObject({ status: 201, body: { fault: null } });
@@ -102,7 +102,7 @@ describe("item 12: the program's last words are in the error", { timeout: 120_00
     ],
     "of a shell": [["sh", "-c", "echo TOKEN is missing >&2; exit 2"], "TOKEN is missing"],
   };
-  it.each(Object.entries(CASES))("%s", async (which, [argv, words]) => {
+  test.each(Object.entries(CASES))("%s", async (which, [argv, words]) => {
     const made = await add(`dies-${which.at(-1)}`, argv);
     expect(made.body.fault.message).toContain(words);
   });
@@ -154,23 +154,23 @@ describe.skipIf(!HAS_BOX)(
       body: { fault: null, tools: [{ name: expect.stringMatching(/found$/) as string }] },
     };
 
-    it("by the interpreter of the environment", async () => {
+    test("by the interpreter of the environment", async () => {
       expect(
         await add("py-a", [join(venv, "bin", "python"), join(folder, "server.py")], SANDBOX),
       ).toMatchObject(found);
     });
 
-    it("by a command of the environment", async () => {
+    test("by a command of the environment", async () => {
       expect(await add("py-b", [join(venv, "bin", "serve-it")], SANDBOX)).toMatchObject(found);
     });
 
-    it("by another interpreter: what is missing is named, and what to do about it", async () => {
+    test("by another interpreter: what is missing is named, and what to do about it", async () => {
       const { body } = await add("py-c", [PYTHON, join(folder, "server.py")], SANDBOX);
       expect(body.fault.message).toContain("No module named 'only_here'");
       expect(body.fault.remedy).toContain("virtual environment");
     });
 
-    it("a file that it may not see, a host that it may not reach: the option is named", async () => {
+    test("a file that it may not see, a host that it may not reach: the option is named", async () => {
       const closed = join(folder, "elsewhere.txt");
       writeFileSync(closed, "");
       const file = await add("py-d", [PYTHON, "-c", `open("${closed}")`], SANDBOX);
@@ -191,14 +191,14 @@ describe("item 12: npx -y in an import", { timeout: 120_000 }, () => {
     mcpServers: { fetched: { command: "npx", args: ["-y", "@example/no-such-server"] } },
   });
 
-  it("a package that is not installed: the message names the option", async () => {
+  test("a package that is not installed: the message names the option", async () => {
     const { body } = await app.api("POST", "/servers/import", { body: { text } });
     const [{ fault }] = body.servers as [{ fault: { message: string; remedy: string } }];
     expect(fault.message).toContain("is not installed");
     expect(fault.remedy).toContain("--network registry.npmjs.org");
   });
 
-  it("the option makes an import of it possible", async () => {
+  test("the option makes an import of it possible", async () => {
     const network = ["registry.npmjs.org"];
     // Not connected to at once: whether the registry answers is not looked at here.
     const off = text.replace('"command"', '"disabled":true,"command"');

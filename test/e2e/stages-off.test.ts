@@ -1,6 +1,6 @@
 // The control to doors.test.ts: with one stage taken out, and nothing else changed, the call that it refused runs. A stage
 // whose absence nobody notices would prove nothing.
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { EXECUTE, type Stage } from "../../src/core/gate/index.ts";
 import { openHouse, type House, type Refusal } from "../fixtures/refusals.ts";
 
@@ -29,7 +29,7 @@ async function without<T>(names: readonly string[], work: () => Promise<T>): Pro
   }
 }
 
-it("threats 1.2: each refusal is its own stage's, and gone with it", async () => {
+test("threats 1.2: each refusal is its own stage's, and gone with it", async () => {
   const refusals = [
     ...Object.values(house.hidden),
     ...Object.values(house.refused),

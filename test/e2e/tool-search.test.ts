@@ -1,5 +1,5 @@
 // Tool search, code mode and the result cache through the doors: whatever leads to a tool leads through the whole gate.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -116,7 +116,7 @@ const record = async (id: string, key = searcher) =>
   (await app.api("GET", `/executions/${id}`, { key })).body.execution;
 
 describe.each(ERAS)("over MCP, %s", (era) => {
-  it("a capsule of listing search shows the tools to search with, and a full one does not", async () => {
+  test("a capsule of listing search shows the tools to search with, and a full one does not", async () => {
     const names = async (key: string): Promise<string[]> => {
       const { client } = await connect(app.url, key, era);
       const { tools } = await client.listTools();
@@ -130,7 +130,7 @@ describe.each(ERAS)("over MCP, %s", (era) => {
     expect(full.filter((name) => name.startsWith("ostiary_"))).toEqual([]);
   });
 
-  it("what is found is called: its own result comes back, its own record names its parent", async () => {
+  test("what is found is called: its own result comes back, its own record names its parent", async () => {
     const { client } = await connect(app.url, searcher, era);
     const found = await client.callTool({
       name: "ostiary_find_tools",
@@ -157,7 +157,7 @@ describe.each(ERAS)("over MCP, %s", (era) => {
     await client.close();
   });
 
-  it("a hidden tool is not found, and calling it answers as for an invented one", async () => {
+  test("a hidden tool is not found, and calling it answers as for an invented one", async () => {
     const { client } = await connect(app.url, searcher, era);
     const found = await client.callTool({
       name: "ostiary_find_tools",
@@ -179,7 +179,7 @@ describe.each(ERAS)("over MCP, %s", (era) => {
   });
 });
 
-it("an inner call is an execution of its own, of the same caller, through the full gate", async () => {
+test("an inner call is an execution of its own, of the same caller, through the full gate", async () => {
   const outer = await rest("system/call_tool", { name: "system_echo", arguments: { text: "hi" } });
   expect(outer).toMatchObject({ status: "success", result: { text: "hi" } });
   const { resultMetadata } = await record(outer.executionId);
@@ -193,7 +193,7 @@ it("an inner call is an execution of its own, of the same caller, through the fu
   expect(inner.gates.length).toBe(12);
 });
 
-it("a refusal of the inner call is told as it is: schema, rules, names", async () => {
+test("a refusal of the inner call is told as it is: schema, rules, names", async () => {
   expect(
     await rest("ostiary_call", { name: "system_echo", arguments: { texts: 1 } }),
   ).toMatchObject({ status: "failed", errorCode: "BAD_REQUEST", errorReason: "invalid_arguments" });
@@ -209,7 +209,7 @@ it("a refusal of the inner call is told as it is: schema, rules, names", async (
   ).toMatchObject({ errorCode: "NOT_FOUND" });
 });
 
-it("a dangerous inner call waits for a person; who comes back with its id gets its answer, and it runs once", async () => {
+test("a dangerous inner call waits for a person; who comes back with its id gets its answer, and it runs once", async () => {
   const before = entered.length;
   const held = await rest("ostiary_call", { name: "shell_lever" });
   expect(held).toMatchObject({
@@ -243,7 +243,7 @@ it("a dangerous inner call waits for a person; who comes back with its id gets i
   ).toMatchObject({ errorCode: "NOT_FOUND" });
 });
 
-it("more calls than there are places to run do not wait for each other", async () => {
+test("more calls than there are places to run do not wait for each other", async () => {
   const all = await Promise.all(
     Array.from({ length: 24 }, () =>
       rest("ostiary_call", { name: "system_slow", arguments: { ms: 20 } }),
@@ -257,7 +257,7 @@ it("more calls than there are places to run do not wait for each other", async (
 describe("code mode", { timeout: 60_000 }, () => {
   const code = (source: string, more = {}) => rest("ostiary_code", { code: source }, more);
 
-  it("every call of a program is an execution of its own, as its caller", async () => {
+  test("every call of a program is an execution of its own, as its caller", async () => {
     const outer = await code(
       "const { tools: [first] } = await tools.find('echo a text', { limit: 1 }); console.log(first.name); return (await call(first.name, { text: 'hi' })).text",
     );
@@ -277,7 +277,7 @@ describe("code mode", { timeout: 60_000 }, () => {
     });
   });
 
-  it("hidden and invented tools are alike to it; what needs a person does not run", async () => {
+  test("hidden and invented tools are alike to it; what needs a person does not run", async () => {
     const before = entered.length;
     const { result } = await code(
       "const told = []; for (const name of ['memory_hidden', 'memory_nothing', 'shell_lever']) await call(name).catch((e) => told.push([e.code, e.reason, e.message.replace(name, 'NAME')])); return [told, (await tools.find('zanzibar')).tools.map((t) => t.name)]",
@@ -293,13 +293,13 @@ describe("code mode", { timeout: 60_000 }, () => {
     expect(entered.length).toBe(before);
   });
 
-  it("a cancel or the end of its time reaches the calls it makes", async () => {
+  test("a cancel or the end of its time reaches the calls it makes", async () => {
     const answer = await code("await call('system_slow', { ms: 60000 })", { timeout: 4_000 });
     expect(answer).toMatchObject({ status: "cancelled" });
     await until(() => observer.runs.at(-1)?.abortReason === "timeout");
   });
 
-  it("a loop without end stops, and whoever calls meanwhile is served", async () => {
+  test("a loop without end stops, and whoever calls meanwhile is served", async () => {
     const looping = code("for (;;) {}");
     expect(await rest("system/echo", { text: "still here" })).toMatchObject({ status: "success" });
     expect(await looping).toMatchObject({ status: "failed", errorReason: "program_too_long" });
@@ -310,7 +310,7 @@ describe("the cache", () => {
   const cached = async ({ executionId }: { executionId: string }, key = searcher) =>
     (await record(executionId, key)).resultMetadata?.cached ?? false;
 
-  it("gives an answer again to the same caller only, after the gate, and says so on the record", async () => {
+  test("gives an answer again to the same caller only, after the gate, and says so on the record", async () => {
     const first = await rest("web/look", { word: "a" });
     const second = await rest("web_look", { word: "a" });
     expect(second.result).toEqual(first.result);
@@ -336,7 +336,7 @@ describe("the cache", () => {
     ).toEqual(fresh.result);
   });
 
-  it("is shown on the tool; other rules make it forget; whoever lost the tool is refused, hit or not", async () => {
+  test("is shown on the tool; other rules make it forget; whoever lost the tool is refused, hit or not", async () => {
     expect((await app.api("GET", "/tools/web/look")).body.tool.cacheable).toBe(true);
     const before = await rest("web/look", { word: "c" });
     await publish("/governance", shippedFiles({ "hold_seconds: 45": "hold_seconds: 2" }));

@@ -1,5 +1,5 @@
 // The list of tools, their details and the figures, over REST and tRPC.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -55,14 +55,14 @@ describe("tools", () => {
   });
   afterAll(() => app.close());
 
-  it("R015: a list can be of one governance class", async () => {
+  test("R015: a list can be of one governance class", async () => {
     const names = await list("?governanceClass=system_dangerous");
     expect(names).toContain("shell/danger");
     expect(names).not.toContain("system/echo");
     expect((await app.api("GET", "/tools?governanceClass=odd")).status).toBe(400);
   });
 
-  it("R020 R222: a list can be of those that a mode does not refuse, and details say what each mode does", async () => {
+  test("R020 R222: a list can be of those that a mode does not refuse, and details say what each mode does", async () => {
     const inMode = (mode: string): Promise<string[]> => list(`?mode=${mode}`);
     expect(await inMode("NORMAL")).toEqual(
       expect.arrayContaining(["shell/danger", "system/tagged"]),
@@ -87,7 +87,7 @@ describe("tools", () => {
     return (body as { tools: { name: string }[] }).tools.map((tool) => tool.name);
   };
 
-  it("R014 R019 R215: lists what the caller may use, grouped by category, over REST and tRPC alike", async () => {
+  test("R014 R019 R215: lists what the caller may use, grouped by category, over REST and tRPC alike", async () => {
     const rest = await app.api("GET", "/tools");
     conforms("tools.listTools", rest.body);
     expect(rest.body.success).toBe(true);
@@ -100,7 +100,7 @@ describe("tools", () => {
     expect(await trpcClient(app).tools.listTools.query()).toEqual(rest.body);
   });
 
-  it("R215: filters by category, tags, search and deprecation", async () => {
+  test("R215: filters by category, tags, search and deprecation", async () => {
     expect(await list("?category=system")).toContain("system/echo");
     expect(await list("?category=browser&search=echo")).toEqual([]);
     expect(await list("?tags=red,round")).toEqual(["system/tagged"]);
@@ -116,7 +116,7 @@ describe("tools", () => {
     expect(trpc.tools.map((tool) => tool.name)).toEqual(["system/old", "system/tagged"]);
   });
 
-  it("R215: an unknown category names the ten and the nearest", async () => {
+  test("R215: an unknown category names the ten and the nearest", async () => {
     const { status, body } = await app.api("GET", "/tools?category=sistem");
     expect(status).toBe(400);
     expect(body.errors).toEqual([
@@ -133,11 +133,11 @@ describe("tools", () => {
     expect(failure.error.errors).toEqual(body.errors);
   });
 
-  it("C23: a caller's list holds what its capsule holds", async () => {
+  test("C23: a caller's list holds what its capsule holds", async () => {
     expect(await list("", user)).toEqual(["system/echo", "system/tagged"]);
   });
 
-  it("R021 R222: details carry schemas, governance, figures and the caller's own", async () => {
+  test("R021 R222: details carry schemas, governance, figures and the caller's own", async () => {
     await app.api("POST", "/executions", {
       body: { name: "system/echo", arguments: { text: "a" } },
     });
@@ -169,7 +169,7 @@ describe("tools", () => {
     });
   });
 
-  it("R222: an invisible tool is not found, in the same words as an unknown one", async () => {
+  test("R222: an invisible tool is not found, in the same words as an unknown one", async () => {
     const hidden = await app.api("GET", "/tools/shell/danger", { key: user });
     const unknown = await app.api("GET", "/tools/shell/absent", { key: user });
     expect(hidden.status).toBe(404);
@@ -189,7 +189,7 @@ describe("tools", () => {
     });
   });
 
-  it("R188 C45 R220: figures of the caller, of the registry and of one tool", async () => {
+  test("R188 C45 R220: figures of the caller, of the registry and of one tool", async () => {
     const key = await newUser(app, "bob");
     const empty = await app.api("GET", "/tool-metrics", { key });
     conforms("tools.getToolMetrics", empty.body);
@@ -230,7 +230,7 @@ describe("tools", () => {
     expect(admin.instanceActiveExecutions).toBe(0);
   });
 
-  it("R022: registry stats count the caller's tools", async () => {
+  test("R022: registry stats count the caller's tools", async () => {
     const { body } = await app.api("GET", "/registry/stats", { key: user });
     conforms("tools.getRegistryStats", body);
     expect(body).toMatchObject({ totalTools: 2, categories: { system: 2 } });
@@ -240,7 +240,7 @@ describe("tools", () => {
     expect(all.successRate).toBeLessThan(1);
   });
 
-  it("whoami says who the key stands for", async () => {
+  test("whoami says who the key stands for", async () => {
     const { body } = await app.api("GET", "/whoami", { key: user });
     conforms("account.whoami", body);
     expect(body).toMatchObject({ userId: "ann", role: "user", capsuleId: "narrow", via: "key" });

@@ -1,7 +1,7 @@
 // Traces as a collector gets them: one tree per request, with the ids of the record; and calls that do not care whether
 // there is a collector.
 import { PassThrough } from "node:stream";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, trpcClient } from "../fixtures/contract.ts";
@@ -82,7 +82,7 @@ async function mcpCall(
 }
 
 describe("one call over MCP", () => {
-  it("R205 R206 R207: is one tree, door → exec_tool → execute_tool, under the caller's trace and the record's ids", async () => {
+  test("R205 R206 R207: is one tree, door → exec_tool → execute_tool, under the caller's trace and the record's ids", async () => {
     const traceId = newTrace();
     const { result } = await mcpCall(traceId, { text: "hi" }, { meta: { tracestate: "vendor=1" } });
     const executionId = result._meta["ostiary/executionId"] ?? "";
@@ -103,7 +103,7 @@ describe("one call over MCP", () => {
     expect(await record(executionId)).toMatchObject({ traceId, spanId: exec.spanId });
   });
 
-  it("says what it was: method, tool, caller, verdicts, mode, policy; and nothing of its content", async () => {
+  test("says what it was: method, tool, caller, verdicts, mode, policy; and nothing of its content", async () => {
     const traceId = newTrace();
     const { result } = await mcpCall(traceId, { text: "a-very-private-text" });
     const { spans, named } = await treeOf(traceId, "tools/call");
@@ -155,7 +155,7 @@ describe("one call over MCP", () => {
     expect(text).not.toContain(app.adminKey);
   });
 
-  it("has the context of HTTP as a link where the message brings its own, else as parent", async () => {
+  test("has the context of HTTP as a link where the message brings its own, else as parent", async () => {
     const [inside, outside] = [newTrace(), newTrace()];
     const headers = { traceparent: `00-${outside}-00f067aa0ba902b7-01` };
     await mcpCall(inside, { text: "both" }, { headers });
@@ -171,7 +171,7 @@ describe("one call over MCP", () => {
     });
   });
 
-  it("that is refused has no execute_tool, says which stage, and is an error of its spans", async () => {
+  test("that is refused has no execute_tool, says which stage, and is an error of its spans", async () => {
     const key = await keyFor(app, "narrow", ["system/echo"]);
     const traceId = newTrace();
     await mcpCall(traceId, { expression: "1+1" }, { key, name: "system_calculator" });
@@ -198,7 +198,7 @@ describe("one call over MCP", () => {
     });
   });
 
-  it("whose tool fails is a tool_error at the door", async () => {
+  test("whose tool fails is a tool_error at the door", async () => {
     const traceId = newTrace();
     const { result } = await mcpCall(traceId, { expression: "1/" }, { name: "system_calculator" });
     expect(result.isError).toBe(true);
@@ -207,7 +207,7 @@ describe("one call over MCP", () => {
     expect(named("exec_tool").events.at(-1)?.name).toMatch(/^tool_call_(failed|blocked)$/);
   });
 
-  it("is not recorded when its caller does not record it, but keeps the trace", async () => {
+  test("is not recorded when its caller does not record it, but keeps the trace", async () => {
     const [silent, marker] = [newTrace(), newTrace()];
     const { result } = await mcpCall(
       silent,
@@ -222,7 +222,7 @@ describe("one call over MCP", () => {
     expect(receiver.spans.some(({ traceId }) => traceId === silent)).toBe(false);
   });
 
-  it("is counted in mcp.server.operation.duration with the agreed buckets", async () => {
+  test("is counted in mcp.server.operation.duration with the agreed buckets", async () => {
     await mcpCall(newTrace());
     const isThere = () =>
       receiver.histograms.findLast(
@@ -241,7 +241,7 @@ describe("one call over MCP", () => {
 });
 
 describe("the other doors", () => {
-  it("R205: REST and tRPC continue the header, and name their route", async () => {
+  test("R205: REST and tRPC continue the header, and name their route", async () => {
     const [rest, trpc] = [newTrace(), newTrace()];
     const { body } = await app.api("POST", "/executions", {
       body: { name: "system/echo", arguments: { text: "r" } },
@@ -276,14 +276,14 @@ describe("the other doors", () => {
     );
   });
 
-  it("a refusal over REST is no failure of the server", async () => {
+  test("a refusal over REST is no failure of the server", async () => {
     const traceId = newTrace();
     await app.api("GET", "/executions/exec_none", { headers: { traceparent: parentOf(traceId) } });
     const { named } = await treeOf(traceId, "GET");
     expect(named("GET /api/v1/executions/{executionId}").status).toBe(0);
   });
 
-  it("the SDK's path gives the same tree, in both eras", async () => {
+  test("the SDK's path gives the same tree, in both eras", async () => {
     const slow = await startApp({ fastPath: false, flags: settings(receiver.url) });
     const [modern, legacy] = [newTrace(), newTrace()];
     await mcpCall(modern, { text: "sdk" }, { key: slow.adminKey }, slow);
@@ -311,7 +311,7 @@ describe("the other doors", () => {
     await slow.close();
   });
 
-  it("so does stdin", async () => {
+  test("so does stdin", async () => {
     const traceId = newTrace();
     const [input, output] = [new PassThrough(), new PassThrough()];
     const served = serveStdioDoor(app.doors, await app.callerOf(app.adminKey), { input, output });
@@ -335,7 +335,7 @@ describe("the other doors", () => {
 });
 
 describe("calls within calls", () => {
-  it("R205: steps of a workflow are spans of the same trace, below their run", async () => {
+  test("R205: steps of a workflow are spans of the same trace, below their run", async () => {
     const key = await newUser(app, "worker", { level: "admin", capsuleId: "all", scopes: ["*"] });
     const call = (name: string, args: object, headers = {}) =>
       app.api("POST", "/executions", { key, body: { name, arguments: args }, headers });
@@ -361,7 +361,7 @@ describe("calls within calls", () => {
     expect(inner.map(({ spanId }) => spanId)).toContain(own.spanId);
   });
 
-  it("R205: what an agent does is the trace of whoever started it", async () => {
+  test("R205: what an agent does is the trace of whoever started it", async () => {
     const script = scriptedModel((_request, turn) =>
       turn > 0
         ? { text: "done" }
@@ -396,7 +396,7 @@ describe("calls within calls", () => {
     await house.close();
   }, 60_000);
 
-  it("asking a model is a CLIENT span with its tokens; neither provider nor web sees our trace", async () => {
+  test("asking a model is a CLIENT span with its tokens; neither provider nor web sees our trace", async () => {
     const provider = await openModelServer();
     const seen: string[] = [];
     const web = await openWeb({
@@ -435,7 +435,7 @@ describe("calls within calls", () => {
     await provider.close();
   }, 60_000);
 
-  it("a call that goes on after a person's yes has a span of its own below the one that asked", async () => {
+  test("a call that goes on after a person's yes has a span of its own below the one that asked", async () => {
     const key = await newUser(app, "asker", { level: "admin", capsuleId: "all", scopes: ["*"] });
     const traceId = newTrace();
     const asked = await app.api("POST", "/executions", {
@@ -471,7 +471,7 @@ describe("calls within calls", () => {
   });
 });
 
-it("arguments and results travel only when asked for, and masked", async () => {
+test("arguments and results travel only when asked for, and masked", async () => {
   const house = await startApp({ flags: settings(receiver.url, { "telemetry.content": "true" }) });
   const traceId = newTrace();
   const secret = `ghp_${"a1B2".repeat(9)}`;
@@ -485,7 +485,7 @@ it("arguments and results travel only when asked for, and masked", async () => {
   await house.close();
 });
 
-it("a ratio of traces is recorded whole, the rest not at all", async () => {
+test("a ratio of traces is recorded whole, the rest not at all", async () => {
   const house = await startApp({
     flags: settings(receiver.url, {
       "telemetry.sampler": "traceidratio",
@@ -525,15 +525,15 @@ describe("a collector that", () => {
     expect(performance.now() - began).toBeLessThan(30_000);
   };
 
-  it("is away costs no call anything", () => broken("http://127.0.0.1:9"), 60_000);
+  test("is away costs no call anything", () => broken("http://127.0.0.1:9"), 60_000);
 
-  it("refuses everything costs no call anything", async () => {
+  test("refuses everything costs no call anything", async () => {
     const refusing = await otlpReceiver({ status: 400 });
     await broken(refusing.url);
     await refusing.close();
   }, 60_000);
 
-  it("never answers costs no call anything", async () => {
+  test("never answers costs no call anything", async () => {
     const silent = await otlpReceiver({ silent: true });
     await broken(silent.url);
     await silent.close();

@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fuzz } from "./rego-mutations.ts";
 
 describe("mutated Rego modules", () => {
-  it("end in a policy or in errors with positions, and never take long", () => {
+  test("end in a policy or in errors with positions, and never take long", () => {
     const report = fuzz(1_500);
     expect(report.problems).toEqual([]);
     // Both must occur, or the mutations prove nothing.

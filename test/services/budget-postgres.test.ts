@@ -1,14 +1,14 @@
 // A crowd before a budget on PostgreSQL: exactly as many run as it has places, and the others are told so.
 import type { Outcome } from "../../src/contract/call.ts";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { startApp } from "../fixtures/app.ts";
 import { testDatabase } from "../fixtures/postgres.ts";
 
 const server = process.env["OSTIARY_TEST_POSTGRES"];
 const start = "OSTIARY_TEST_POSTGRES is not set: use `npm run test:services`";
-if (!server && process.env["CI"]) it(`postgres: ${start}`, () => expect.unreachable(start));
+if (!server && process.env["CI"]) test(`postgres: ${start}`, () => expect.unreachable(start));
 
-it.skipIf(!server)(
+test.skipIf(!server)(
   "C38 L12: 1,000 calls at once with a budget of 100: exactly 100 run",
   async () => {
     const id = `free_${Date.now()}`;

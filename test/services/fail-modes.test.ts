@@ -2,7 +2,7 @@
 // engine, in time; nothing runs; real and invented names are answered alike; it recovers without a restart.
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { faultyProxy, type FaultyProxy, type ProxyMode } from "../fixtures/faulty-proxy.ts";
 
@@ -79,7 +79,7 @@ for (const [name, engine] of Object.entries(ENGINES)) {
   const real = process.env[engine.variable];
   const missing = `${engine.variable} is not set: use \`npm run test:services\``;
   if (real === undefined && process.env["CI"])
-    it(`${name}: ${missing}`, () => expect.unreachable(missing));
+    test(`${name}: ${missing}`, () => expect.unreachable(missing));
 
   describe.skipIf(real === undefined)(name, () => {
     let app: StartedApp;
@@ -109,11 +109,11 @@ for (const [name, engine] of Object.entries(ENGINES)) {
     const call = (tool = "system/echo") =>
       app.api("POST", "/executions", { key, body: { name: tool, arguments: { text: "x" } } });
 
-    it("control: the healthy engine lets the call through", async () => {
+    test("control: the healthy engine lets the call through", async () => {
       expect((await call()).status).toBe(200);
     });
 
-    it.each(FAULTS)(
+    test.each(FAULTS)(
       "C46, %s: every call is denied in time and the engine is named; afterwards it works again",
       async (fault) => {
         proxy.set(fault);

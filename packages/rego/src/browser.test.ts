@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { bundleRego } from "../scripts/browser-bundle.ts";
 import type * as Rego from "./browser.ts";
 
@@ -15,17 +15,17 @@ describe("the bundle for browsers", () => {
     rego = (await import(/* @vite-ignore */ url)) as typeof Rego;
   }, 60_000);
 
-  it("stays under its size", () => {
+  test("stays under its size", () => {
     expect(gzipSync(code, { level: 9 }).length).toBeLessThan(MAX_GZIP_BYTES);
   });
 
-  it("needs nothing of Node and makes no code from text", () => {
+  test("needs nothing of Node and makes no code from text", () => {
     // Not toMatch: a failure would print the whole bundle.
     expect(/from\s*["']node:|require\(["']/.test(code)).toBe(false);
     expect(code.includes("new Function(")).toBe(false);
   });
 
-  it("evaluates policies, with metadata too", () => {
+  test("evaluates policies, with metadata too", () => {
     const compiled = rego.compile({ "p.rego": "package p\nallow if regex.match(`^a+$`, input.x)" });
     if (!compiled.ok) throw new Error(compiled.errors[0]?.message);
     expect(compiled.policy.evaluate("data.p.allow", { input: { x: "aa" } })).toMatchObject({
@@ -37,7 +37,7 @@ describe("the bundle for browsers", () => {
     expect(annotated.ok).toBe(true);
   });
 
-  it("refuses a policy that needs what no browser grants, or a group of built-ins", () => {
+  test("refuses a policy that needs what no browser grants, or a group of built-ins", () => {
     const refused = rego.compile({ "c.rego": 'package c\n\nx := crypto.sha256("a")\n' });
     expect(refused).toMatchObject({ ok: false, errors: [{ code: "rego_type_error", line: 3 }] });
     const grouped = rego.compile({ "g.rego": 'package g\n\nx := graphql.is_valid("", "")\n' });

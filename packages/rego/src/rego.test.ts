@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compile, explanationText, toJson } from "./index.ts";
 import type { EvaluateOptions, Policy } from "./index.ts";
 
@@ -28,21 +28,21 @@ function firstError(source: string): {
 }
 
 describe("evaluation", () => {
-  it("tells undefined from false", () => {
+  test("tells undefined from false", () => {
     const source = "package p\nallow if input.x == 1\nno := false";
     expect(value(source, "data.p.allow", { input: { x: 2 } })).toBeUndefined();
     expect(value(source, "data.p.allow", { input: { x: 1 } })).toBe(true);
     expect(value(source, "data.p.no")).toBe(false);
   });
 
-  it("falls back to defaults, also of functions", () => {
+  test("falls back to defaults, also of functions", () => {
     const source =
       "package p\ndefault a := 1\na := 2 if input.x\ndefault f(_) := 0\nf(x) := x if x > 1\nb := [f(1), f(2)]";
     expect(value(source, "data.p.a", { input: {} })).toBe(1);
     expect(value(source, "data.p.b")).toEqual([0, 2]);
   });
 
-  it("merges rules over base documents", () => {
+  test("merges rules over base documents", () => {
     const policy = load("package a.b\nc := 1").withData({ a: { b: { d: 2 }, e: 3 } });
     const evaluation = policy.evaluate("data.a");
     expect(evaluation.ok && evaluation.value && toJson(evaluation.value)).toEqual({
@@ -51,7 +51,7 @@ describe("evaluation", () => {
     });
   });
 
-  it("replaces input, data and functions with `with`", () => {
+  test("replaces input, data and functions with `with`", () => {
     const source = `package p
 f(x) := x + 1
 g(_) := 42
@@ -62,7 +62,7 @@ d := v if v := count([1]) with count as 9`;
     expect(value(source, "data.p")).toEqual({ a: 5, b: "z", c: 42, d: 9 });
   });
 
-  it("reads v0 where the caller or the module says so", () => {
+  test("reads v0 where the caller or the module says so", () => {
     const policy = load("package p\nallow { input.x }\nxs[x] { x := input.l[_] }", "v0");
     const evaluation = policy.evaluate("data.p", { input: { x: 1, l: [2, 2] } });
     expect(evaluation.ok && evaluation.value && toJson(evaluation.value)).toEqual({
@@ -77,7 +77,7 @@ d := v if v := count([1]) with count as 9`;
     ).toBe(true);
   });
 
-  it("answers queries with variables by their solutions", () => {
+  test("answers queries with variables by their solutions", () => {
     const evaluation = load("package p\nxs := [1, 2]").evaluate("data.p.xs[i] = x; x > 1");
     expect(evaluation.ok && evaluation.solutions.map(({ bindings }) => [...bindings])).toEqual([
       [
@@ -87,7 +87,7 @@ d := v if v := count([1]) with count as 9`;
     ]);
   });
 
-  it("makes failing built-ins undefined, and errors when strict", () => {
+  test("makes failing built-ins undefined, and errors when strict", () => {
     const policy = load("package p\na := to_number(input.x)");
     expect(policy.evaluate("data.p.a", { input: { x: "y" } })).toMatchObject({
       ok: true,
@@ -101,7 +101,7 @@ d := v if v := count([1]) with count as 9`;
     });
   });
 
-  it("reports conflicts with their place", () => {
+  test("reports conflicts with their place", () => {
     const evaluation = load("package p\na := 1\na := 2 if true").evaluate("data.p.a");
     expect(evaluation).toMatchObject({
       ok: false,
@@ -109,7 +109,7 @@ d := v if v := count([1]) with count as 9`;
     });
   });
 
-  it("keeps no state between evaluations and shares compiled code over data", () => {
+  test("keeps no state between evaluations and shares compiled code over data", () => {
     const policy = load("package p\na := data.n + input.n");
     const query = policy.prepare("data.p.a");
     expect(query.evaluate({ input: { n: 1 }, data: { n: 1 } })).toMatchObject({ value: 2 });
@@ -135,7 +135,7 @@ describe("refused policies", () => {
     ["an unused declaration", "package p\na if { some x; input.y }", "rego_compile_error"],
     ["a shadowed root document", "package p\ninput := 1", "rego_compile_error"],
   ];
-  it.each(cases)("%s", (_, source, code) => {
+  test.each(cases)("%s", (_, source, code) => {
     const error = firstError(source);
     expect(error.code).toBe(code);
     expect(error.line).toBeGreaterThan(0);
@@ -147,7 +147,7 @@ describe("powers", () => {
   const source =
     'package p\na := http.send({"method": "get", "url": "http://x"})\nb := time.now_ns()';
 
-  it("that are not granted make loading fail when the host says which it grants", () => {
+  test("that are not granted make loading fail when the host says which it grants", () => {
     const result = compile({ "p.rego": source }, { granted: ["nowNs"] });
     expect(result.ok).toBe(false);
     expect(!result.ok && result.errors.map(({ message }) => message)).toEqual([
@@ -155,12 +155,12 @@ describe("powers", () => {
     ]);
   });
 
-  it("that are absent make the call fail, never undefined in silence", () => {
+  test("that are absent make the call fail, never undefined in silence", () => {
     const evaluation = load(source).evaluate("data.p.b");
     expect(evaluation).toMatchObject({ ok: false, error: { code: "eval_builtin_error" } });
   });
 
-  it("give the same time throughout one evaluation", () => {
+  test("give the same time throughout one evaluation", () => {
     let now = 0n;
     const powers = { nowNs: () => (now += 1n) };
     expect(value("package p\na := [time.now_ns(), time.now_ns()]", "data.p.a", { powers })).toEqual(
@@ -173,20 +173,20 @@ describe("bounds", () => {
   const slow =
     "package p\na := count([1 | some x in numbers.range(1, 2000); some y in numbers.range(1, 2000); x == y])";
 
-  it("end an evaluation that takes too many steps", () => {
+  test("end an evaluation that takes too many steps", () => {
     const evaluation = load(slow).evaluate("data.p.a", { maxSteps: 10_000 });
     expect(evaluation).toMatchObject({ ok: false, error: { code: "eval_cancel_error" } });
     expect(!evaluation.ok && evaluation.error.message).toContain("more than 10000 steps");
   });
 
-  it("end an evaluation that takes too long", () => {
+  test("end an evaluation that takes too long", () => {
     const started = performance.now();
     const evaluation = load(slow).evaluate("data.p.a", { deadlineMs: 20 });
     expect(evaluation).toMatchObject({ ok: false, error: { code: "eval_cancel_error" } });
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 
-  it("let an evaluation within them finish", () => {
+  test("let an evaluation within them finish", () => {
     expect(
       load("package p\na := 1").evaluate("data.p.a", { maxSteps: 100, deadlineMs: 1_000 }),
     ).toMatchObject({
@@ -197,14 +197,14 @@ describe("bounds", () => {
 });
 
 describe("hostile input", () => {
-  it("is only data", () => {
+  test("is only data", () => {
     const source =
       "package p\na if input.isAdmin\nkeys := object.keys(input)\nb := input.constructor";
     const input: unknown = JSON.parse('{"__proto__": {"isAdmin": true}}');
     expect(value(source, "data.p", { input })).toEqual({ keys: ["__proto__"] });
   });
 
-  it("may nest 100,000 levels deep", () => {
+  test("may nest 100,000 levels deep", () => {
     let input: unknown = 1;
     for (let i = 0; i < 100_000; i++) input = { a: input };
     const policy = load(
@@ -217,7 +217,7 @@ describe("hostile input", () => {
     }
   });
 
-  it("may hold numbers no double can hold, and lone surrogates", () => {
+  test("may hold numbers no double can hold, and lone surrogates", () => {
     const source =
       "package p\nbig := 1e1000 > 1e999\nsame := input.s == input.t\nexact := 9007199254740993 - 1";
     const input = { s: "\ud800", t: "\ud800" };
@@ -228,7 +228,7 @@ describe("hostile input", () => {
     });
   });
 
-  it("never exhausts the stack through the policy itself", () => {
+  test("never exhausts the stack through the policy itself", () => {
     const deep = `package p\na := ${"[".repeat(100_000)}1${"]".repeat(100_000)}`;
     expect(firstError(deep).code).toBe("rego_parse_error");
     const long = `package p\na := ${"1 + ".repeat(20_000)}1`;
@@ -253,7 +253,7 @@ allow if {
 }
 blocked if input.user in {"mallory"}`;
 
-  it("say which rule held and where the others failed first", () => {
+  test("say which rule held and where the others failed first", () => {
     const evaluation = load(source).evaluate("data.p.allow", {
       input: { user: "bob" },
       explain: true,
@@ -272,7 +272,7 @@ blocked if input.user in {"mallory"}`;
     );
   });
 
-  it("tell which lines were covered", () => {
+  test("tell which lines were covered", () => {
     const evaluation = load(source).evaluate("data.p.allow", {
       input: { user: "root" },
       coverage: true,
@@ -283,7 +283,7 @@ blocked if input.user in {"mallory"}`;
     expect(evaluation.coverage?.percent).toBeLessThan(100);
   });
 
-  it("change nothing about the result", () => {
+  test("change nothing about the result", () => {
     const policy = load(source);
     for (const user of ["root", "mallory"]) {
       const plain = policy.evaluate("data.p", { input: { user } });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { format } from "./format/format.ts";
 import { compile } from "./index.ts";
 import { runTests } from "./evaluate/test-runner.ts";
@@ -37,15 +37,15 @@ allow if {
 q := 1
 r := 2
 `;
-  it("gives modules their canonical layout and keeps comments", () => {
+  test("gives modules their canonical layout and keeps comments", () => {
     expect(format("a.rego", untidy)).toBe(tidy);
   });
 
-  it("changes nothing the second time", () => {
+  test("changes nothing the second time", () => {
     expect(format("a.rego", tidy)).toBe(tidy);
   });
 
-  it("refuses what does not parse", () => {
+  test("refuses what does not parse", () => {
     expect(() => format("a.rego", "package a\nx := ")).toThrow(/rego_parse_error/);
   });
 });
@@ -60,7 +60,7 @@ test_conflict := 1
 test_conflict := 2 if true
 helper := 1`;
 
-  it("pass, fail, fail with an error or wait as opa test has it", () => {
+  test("pass, fail, fail with an error or wait as opa test has it", () => {
     const compiled = compile({ "p_test.rego": source });
     if (!compiled.ok) throw new Error(compiled.errors[0]?.message);
     const results = runTests(compiled.policy);

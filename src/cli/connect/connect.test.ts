@@ -1,6 +1,6 @@
 import { win32, posix } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { CLIENTS, type Machine } from "./clients.ts";
 import { entryIn, withEntry, withoutEntry } from "./edit.ts";
 
@@ -16,7 +16,7 @@ const ENTRY = { url: "http://127.0.0.1:3100/mcp", headers: { Authorization: "Bea
 const TABLE = { url: "http://127.0.0.1:3100/mcp", http_headers: { Authorization: "Bearer k" } };
 
 describe("one entry in JSON", () => {
-  it.each([
+  test.each([
     ["", "an empty file"],
     ["{}", "an empty object"],
     ['{ "mcpServers": {} }\n', "no servers"],
@@ -45,7 +45,7 @@ describe("one entry in JSON", () => {
     expect(entryIn(json, withoutEntry(json, added))).toBeUndefined();
   });
 
-  it("the neighbours' lines are byte for byte what they were", () => {
+  test("the neighbours' lines are byte for byte what they were", () => {
     const text = '{\n  "mcpServers": {\n    "a": { "command": "x",   "args": [ ] }\n  }\n}\n';
     expect(withEntry(json, text, ENTRY)).toContain(
       '    "a": { "command": "x",   "args": [ ] },\n    "ostiary": {\n',
@@ -53,7 +53,7 @@ describe("one entry in JSON", () => {
     expect(withoutEntry(json, withEntry(json, text, ENTRY))).toBe(text);
   });
 
-  it.each(['{"mcpServers": ', "nonsense", "[]", '{"mcpServers": []}', '{"a" 1}'])(
+  test.each(['{"mcpServers": ', "nonsense", "[]", '{"mcpServers": []}', '{"a" 1}'])(
     "%j is broken, and not touched",
     (text) => {
       expect(() => withEntry(json, text, ENTRY)).toThrow(/not touched/);
@@ -61,7 +61,7 @@ describe("one entry in JSON", () => {
     },
   );
 
-  it("whatever else is in a file, only the entry comes and goes", () => {
+  test("whatever else is in a file, only the entry comes and goes", () => {
     const servers = fc.dictionary(
       fc.stringMatching(/^[a-z]{1,6}$/),
       fc.record({ command: fc.string(), args: fc.array(fc.string()) }),
@@ -88,7 +88,7 @@ describe("one entry in JSON", () => {
 });
 
 describe("one entry in TOML", () => {
-  it.each([
+  test.each([
     "",
     'model = "x"\n',
     '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y" # why\n',
@@ -105,7 +105,7 @@ describe("one entry in TOML", () => {
       expect(without.split("\n")).toContain(line);
   });
 
-  it("a file that is no TOML, or writes the entry in another form, is not touched", () => {
+  test("a file that is no TOML, or writes the entry in another form, is not touched", () => {
     expect(() => withEntry(toml, "a = = 1", TABLE)).toThrow(/not touched/);
     expect(() => withEntry(toml, 'mcp_servers = { ostiary = { url = "x" } }', TABLE)).toThrow(
       /cannot be changed/,
@@ -128,7 +128,7 @@ describe("where the clients keep their configuration", () => {
       CLIENTS.map((client) => [client.id, client.file(machine(platform), "user")]),
     );
 
-  it("on Linux, macOS and Windows", () => {
+  test("on Linux, macOS and Windows", () => {
     expect(user("linux")).toEqual({
       "claude-code": "/home/ada/.claude.json",
       "claude-desktop": "/home/ada/.config/Claude/claude_desktop_config.json",
@@ -149,7 +149,7 @@ describe("where the clients keep their configuration", () => {
     });
   });
 
-  it("in a project, where the client knows such a thing", () => {
+  test("in a project, where the client knows such a thing", () => {
     const project = (platform: NodeJS.Platform) =>
       CLIENTS.flatMap((client) => client.file(machine(platform), "project") ?? []);
     expect(project("linux")).toEqual([

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { testPowers } from "../../../test/fixtures/gate.ts";
 import type { CheckRequest, CheckResult } from "../../governance/relations/relation.ts";
 import { coalesceChecks } from "./coalesce.ts";
@@ -28,12 +28,12 @@ function remote(answer: (requests: readonly CheckRequest[]) => Promise<CheckResu
   return { relations, asked };
 }
 
-it("an engine in this process is asked as before", () => {
+test("an engine in this process is asked as before", () => {
   const { relations } = testPowers();
   expect(coalesceChecks(relations)).toBe(relations);
 });
 
-it("what is asked in one moment is one question, and each gets its own answer", async () => {
+test("what is asked in one moment is one question, and each gets its own answer", async () => {
   const { relations, asked } = remote(async (requests) =>
     requests.map(({ resource }) => ({ has: resource.id === "b" ? "no" : "yes" })),
   );
@@ -45,7 +45,7 @@ it("what is asked in one moment is one question, and each gets its own answer", 
   expect(await relations.expand({ type: "tool", id: "a" }, "view")).toMatchObject({ name: "view" });
 });
 
-it("an engine that is out, throws or leaves one out fails those who asked", async () => {
+test("an engine that is out, throws or leaves one out fails those who asked", async () => {
   const out = remote(() => Promise.reject(new Error("gone")));
   const all = await Promise.allSettled(["a", "b"].map((id) => ask(out.relations, id)));
   expect(all.map(({ status }) => status)).toEqual(["rejected", "rejected"]);

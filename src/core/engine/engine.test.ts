@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AppError } from "../../contract/errors.ts";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startApp, type StartedApp } from "../../../test/fixtures/app.ts";
 import { slowTool, type SlowObserver } from "../../../test/fixtures/slow-tool.ts";
@@ -75,7 +75,7 @@ const runOf = (id: string) => observer.runs.find((run) => run.executionId === id
 const active = () => app.app.engine.active(admin);
 
 describe("one call", () => {
-  it("R115 R118: runs the tool and answers with the same fields as every outcome", async () => {
+  test("R115 R118: runs the tool and answers with the same fields as every outcome", async () => {
     const outcome = await call("system_echo", { text: "hi" });
     expect(outcome).toMatchObject({
       status: "success",
@@ -105,7 +105,7 @@ describe("one call", () => {
     expect(Object.keys(outcome).sort()).toEqual(Object.keys(await call("system/echo")).sort());
   });
 
-  it("R113 R116: is in the record with its arguments, gates and end", async () => {
+  test("R113 R116: is in the record with its arguments, gates and end", async () => {
     const { executionId } = await call(
       "echo",
       { text: "kept" },
@@ -124,7 +124,7 @@ describe("one call", () => {
     });
   });
 
-  it("R112: a refused call is recorded too, once, with its code", async () => {
+  test("R112: a refused call is recorded too, once, with its code", async () => {
     const { executionId, error, dispatched } = await call("system/echo", { txt: 1 });
     expect({ code: error?.code, dispatched }).toEqual({ code: "BAD_REQUEST", dispatched: false });
     const record = await recorded(executionId);
@@ -137,7 +137,7 @@ describe("one call", () => {
     expect(record?.gates).toHaveLength(8);
   });
 
-  it("R205: continues an incoming trace and begins one otherwise", async () => {
+  test("R205: continues an incoming trace and begins one otherwise", async () => {
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const outcome = await call(
       "echo",
@@ -151,7 +151,7 @@ describe("one call", () => {
     );
   });
 
-  it("T27: what a handler throws stays inside; the failure is a value", async () => {
+  test("T27: what a handler throws stays inside; the failure is a value", async () => {
     for (const how of ["throw", "reject"]) {
       const outcome = await call("system/wild", { how });
       expect(outcome).toMatchObject({
@@ -165,7 +165,7 @@ describe("one call", () => {
     }
   });
 
-  it("R101 R287: an output that does not fit its schema is a failure, not a result", async () => {
+  test("R101 R287: an output that does not fit its schema is a failure, not a result", async () => {
     expect(await call("system/wild", { how: "shape" })).toMatchObject({
       status: "failed",
       output: null,
@@ -176,7 +176,7 @@ describe("one call", () => {
     });
   });
 
-  it("R135: a timeout out of range is refused before anything is recorded", async () => {
+  test("R135: a timeout out of range is refused before anything is recorded", async () => {
     for (const timeoutMs of [999, 300_001, 1.5, Number.NaN]) {
       await expect(call("echo", { text: "x" }, { timeoutMs })).rejects.toMatchObject({
         fault: { code: "BAD_REQUEST", errors: [{ path: "/timeout" }] },
@@ -190,7 +190,7 @@ describe("one call", () => {
 });
 
 describe("visibility", () => {
-  it("C23: a hidden tool and an invented name cannot be told apart, not even in one's own history", async () => {
+  test("C23: a hidden tool and an invented name cannot be told apart, not even in one's own history", async () => {
     const outcomes = [];
     for (const name of ["system/vault", "system/none"]) {
       const outcome = await app.app.engine.execute(cli, {
@@ -214,7 +214,7 @@ describe("visibility", () => {
     expect(outcomes[0]).toBe(outcomes[1]);
   });
 
-  it("R030: discovery lists what execution would allow, in bytewise order", async () => {
+  test("R030: discovery lists what execution would allow, in bytewise order", async () => {
     const names = (await app.app.engine.discover(cli)).map((tool) => tool.wireName);
     expect(names).toEqual([...names].sort());
     expect(names).toContain("system_echo");
@@ -224,7 +224,7 @@ describe("visibility", () => {
     expect((await app.app.engine.find(cli, "echo"))?.name).toBe("system/echo");
   });
 
-  it("explains an allowed call, a refused one, and keeps hidden tools hidden", async () => {
+  test("explains an allowed call, a refused one, and keeps hidden tools hidden", async () => {
     const { engine } = app.app;
     expect(await engine.explain(cli, { name: "echo", arguments: { text: "x" } })).toMatchObject({
       tool: "system/echo",
@@ -245,7 +245,7 @@ describe("visibility", () => {
     expect(told?.summary).toContain("cli may not run system/vault");
   });
 
-  it("explains what waits for a person, under a supposed mode too, and a call on record", async () => {
+  test("explains what waits for a person, under a supposed mode too, and a call on record", async () => {
     const { engine } = app.app;
     const ask = { name: "system/careful", arguments: { how: "none" } };
     const waits = await engine.explain(cli, ask);
@@ -276,7 +276,7 @@ describe("visibility", () => {
     });
   });
 
-  it("what a stage read is for administrators: it may tell of other people", async () => {
+  test("what a stage read is for administrators: it may tell of other people", async () => {
     const { engine } = app.app;
     const ask = { name: "echo", arguments: { text: "x" } };
     const read = async (reader: Caller) =>
@@ -285,7 +285,7 @@ describe("visibility", () => {
     expect(await read(cli)).toEqual([]);
   });
 
-  it("an administrator explains a call of a tool that is hidden from its caller; the caller cannot", async () => {
+  test("an administrator explains a call of a tool that is hidden from its caller; the caller cannot", async () => {
     const { executionId } = await app.app.engine.execute(cli, {
       name: "system_vault",
       arguments: { how: "none" },
@@ -307,7 +307,7 @@ describe("visibility", () => {
 });
 
 describe("time limits and cancel", () => {
-  it("R137 R139 R140 R287: a timeout aborts the handler, seen from inside, and ends as cancelled", async () => {
+  test("R137 R139 R140 R287: a timeout aborts the handler, seen from inside, and ends as cancelled", async () => {
     const outcome = await slow(60_000, { timeoutMs: 1_000 });
     expect(outcome).toMatchObject({
       status: "cancelled",
@@ -322,12 +322,12 @@ describe("time limits and cancel", () => {
     });
   });
 
-  it("R141: what the handler hands over after the signal is kept as partial output", async () => {
+  test("R141: what the handler hands over after the signal is kept as partial output", async () => {
     const outcome = await slow(60_000, { timeoutMs: 1_000 });
     expect(outcome.output).toMatchObject({ aborted: true });
   });
 
-  it("R143 R144: a cancel by the owner ends the running handler and is final", async () => {
+  test("R143 R144: a cancel by the owner ends the running handler and is final", async () => {
     const started = await app.app.engine.start(admin, {
       name: "system/slow",
       arguments: { ms: 60_000 },
@@ -350,7 +350,7 @@ describe("time limits and cancel", () => {
     });
   });
 
-  it("R051: somebody else's execution looks unknown, and goes on", async () => {
+  test("R051: somebody else's execution looks unknown, and goes on", async () => {
     const { executionId } = await app.app.engine.start(admin, {
       name: "system/slow",
       arguments: { ms: 60_000 },
@@ -370,7 +370,7 @@ describe("time limits and cancel", () => {
     await app.app.engine.cancel(admin, executionId);
   });
 
-  it("L07: a handler that ignores the signal is left behind, and its late finish changes nothing", async () => {
+  test("L07: a handler that ignores the signal is left behind, and its late finish changes nothing", async () => {
     const before = await lateCount();
     const outcome = await slow(1_300, { timeoutMs: 1_000 }, false);
     expect(outcome).toMatchObject({ status: "cancelled", cancelReason: "timeout", output: null });
@@ -383,7 +383,7 @@ describe("time limits and cancel", () => {
     expect(await lateCount()).toBe(before + 1);
   });
 
-  it("a client that goes away cancels what it waits for", async () => {
+  test("a client that goes away cancels what it waits for", async () => {
     const client = new AbortController();
     const waiting = slow(60_000, { signal: client.signal });
     await sleep(30);
@@ -402,7 +402,7 @@ describe("time limits and cancel", () => {
 });
 
 describe("slots", () => {
-  it("R124: beyond the running cap calls wait, beyond the queue they are refused with 503", async () => {
+  test("R124: beyond the running cap calls wait, beyond the queue they are refused with 503", async () => {
     const { engine } = app.app;
     const start = () =>
       engine.start(admin, { name: "system/slow", arguments: { ms: 60_000 }, entry: "rest" });
@@ -446,7 +446,7 @@ describe("slots", () => {
 describe("idempotency", () => {
   const once = (key: string, text = "x") => call("echo", { text }, { idempotencyKey: key });
 
-  it("the same key gives the same execution again, without running", async () => {
+  test("the same key gives the same execution again, without running", async () => {
     const first = await once("k1");
     const again = await once("k1");
     expect(again).toMatchObject({
@@ -464,7 +464,7 @@ describe("idempotency", () => {
     });
   });
 
-  it("the same key for another request is refused, as is one still in flight", async () => {
+  test("the same key for another request is refused, as is one still in flight", async () => {
     await once("k3");
     expect(await once("k3", "other")).toMatchObject({
       error: { code: "UNPROCESSABLE", reason: "idempotency_mismatch" },
@@ -477,7 +477,7 @@ describe("idempotency", () => {
     expect(await running).toMatchObject({ status: "success" });
   });
 
-  it("of many at once exactly one runs, and a refusal does not use up the key", async () => {
+  test("of many at once exactly one runs, and a refusal does not use up the key", async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => once("k5")));
     expect(new Set(all.filter((o) => o.success).map((o) => o.executionId)).size).toBe(1);
     expect(await call("echo", {}, { idempotencyKey: "k6" })).toMatchObject({
@@ -486,7 +486,7 @@ describe("idempotency", () => {
     expect(await once("k6")).toMatchObject({ status: "success", replayed: false });
   });
 
-  it("keys of different callers do not meet", async () => {
+  test("keys of different callers do not meet", async () => {
     const mine = await once("k7");
     const theirs = await app.app.engine.execute(cli, {
       name: "echo",
@@ -539,7 +539,7 @@ describe("a call that waits for a person", () => {
     engine().follow(agent, id, { ms, ...(signal ? { signal } : {}) });
   const ofAgent = (id: string) => app.doors.history.get(agent, id);
 
-  it("C12: is on record, does not run, goes on after a yes under the same id, and runs once", async () => {
+  test("C12: is on record, does not run, goes on after a yes under the same id, and runs once", async () => {
     const { id, approvalId } = await held({ note: "one" }, { context: { metadata: { a: 1 } } });
     expect(await ofAgent(id)).toMatchObject({
       status: "pending",
@@ -572,7 +572,7 @@ describe("a call that waits for a person", () => {
     expect(ran.filter((one) => one === id)).toHaveLength(1);
   });
 
-  it("R086: a no is its end, told to whoever follows it", async () => {
+  test("R086: a no is its end, told to whoever follows it", async () => {
     const { id, approvalId } = await held({ note: "no" });
     const waiting = follow(id);
     await app.doors.approvals.decline(admin, approvalId, { comment: "not today" });
@@ -588,7 +588,7 @@ describe("a call that waits for a person", () => {
     expect(ran).not.toContain(id);
   });
 
-  it("C39: a yes does not help against what was forbidden meanwhile: the whole gate is asked again", async () => {
+  test("C39: a yes does not help against what was forbidden meanwhile: the whole gate is asked again", async () => {
     const { id, approvalId } = await held({ note: "locked" }, { context: { metadata: { a: 1 } } });
     await app.doors.mode.switch(admin, { mode: "LOCKDOWN", reason: "test" });
     try {
@@ -609,7 +609,7 @@ describe("a call that waits for a person", () => {
     expect(record).toEqual(await app.app.store.executions.get(id));
   });
 
-  it("C23: a tool that was hidden meanwhile refuses as if it did not exist", async () => {
+  test("C23: a tool that was hidden meanwhile refuses as if it did not exist", async () => {
     const { id, approvalId } = await held({ note: "hidden" });
     await app.doors.directory.switchTool(admin, "system/careful", false);
     try {
@@ -626,7 +626,7 @@ describe("a call that waits for a person", () => {
     expect(ran).not.toContain(id);
   });
 
-  it("follow: own calls only; still pending when the wait is over or the waiting is given up", async () => {
+  test("follow: own calls only; still pending when the wait is over or the waiting is given up", async () => {
     const { id } = await held({ note: "wait" });
     expect(await follow(id, 0)).toMatchObject({
       status: "pending",
@@ -644,7 +644,7 @@ describe("a call that waits for a person", () => {
     await engine().cancel(agent, id);
   });
 
-  it("follow: waits for what runs here, and looks again at what runs elsewhere", async () => {
+  test("follow: waits for what runs here, and looks again at what runs elsewhere", async () => {
     const { executionId } = await engine().start(agent, {
       name: "system/slow",
       arguments: { ms: 150 },
@@ -673,7 +673,7 @@ describe("a call that waits for a person", () => {
     expect(performance.now() - before).toBeGreaterThan(290);
   });
 
-  it("R143: its caller may take it back; then nobody can agree to it any more", async () => {
+  test("R143: its caller may take it back; then nobody can agree to it any more", async () => {
     const { id, approvalId } = await held({ note: "taken back" });
     await expect(engine().cancel(admin, id)).rejects.toMatchObject({
       fault: { code: "NOT_FOUND" },
@@ -694,7 +694,7 @@ describe("a call that waits for a person", () => {
     expect(ran).not.toContain(id);
   });
 
-  it("the same call again joins the one that waits: one question, one record, one run", async () => {
+  test("the same call again joins the one that waits: one question, one record, one run", async () => {
     const { id, approvalId } = await held({ note: "twice" });
     const again = await ask({ note: "twice" });
     expect(again).toMatchObject({
@@ -716,7 +716,7 @@ describe("a call that waits for a person", () => {
     expect(executions.filter((row) => row.arguments["note"] === "twice")).toHaveLength(1);
   });
 
-  it("its idempotency key tells how it stands, then how it ended, and means nothing else", async () => {
+  test("its idempotency key tells how it stands, then how it ended, and means nothing else", async () => {
     const key = { idempotencyKey: "held-1" };
     const { id, approvalId } = await held({ note: "keyed" }, key);
     expect(await ask({ note: "keyed" }, key)).toMatchObject({
@@ -804,12 +804,12 @@ describe("what the gate took", () => {
     limited.app.engine.execute(user, { name, arguments: args, entry: "rest" });
   const used = () => taken(limited, user);
 
-  it("a question takes nothing", async () => {
+  test("a question takes nothing", async () => {
     expect(await used()).toEqual({ calls: 0, budget: 0 });
     expect(await used()).toEqual({ calls: 0, budget: 0 });
   });
 
-  it("C38: stays taken while the call waits; a joined and a refused one take nothing", async () => {
+  test("C38: stays taken while the call waits; a joined and a refused one take nothing", async () => {
     const first = await run("system/careful", { how: "none" });
     expect(first.status).toBe("pending");
     expect(await used()).toEqual({ calls: 1, budget: 1 });
@@ -828,7 +828,7 @@ describe("what the gate took", () => {
     await expect.poll(used).toEqual({ calls: 1, budget: 0 });
   });
 
-  it("is used once when the call goes on", async () => {
+  test("is used once when the call goes on", async () => {
     const { executionId, approval } = await run("system/careful", { how: "none" });
     await limited.doors.approvals.approve(owner, approval?.id ?? "", {});
     const followed = limited.app.engine.follow(user, executionId, { ms: 5_000 });
@@ -836,7 +836,7 @@ describe("what the gate took", () => {
     expect(await used()).toEqual({ calls: 2, budget: 1 });
   });
 
-  it("is given back when there is no room to run", async () => {
+  test("is given back when there is no room to run", async () => {
     const { executionId } = await limited.app.engine.start(user, {
       name: "system/slow",
       arguments: { ms: 60_000 },
@@ -848,7 +848,7 @@ describe("what the gate took", () => {
     await limited.app.engine.cancel(user, executionId);
   });
 
-  it("C37: a spent budget refuses, and gives the place in the rate window back", async () => {
+  test("C37: a spent budget refuses, and gives the place in the rate window back", async () => {
     expect((await run("echo", { text: "x" })).success).toBe(true);
     expect((await run("echo", { text: "x" })).success).toBe(true);
     expect(await used()).toEqual({ calls: 5, budget: 4 });
@@ -875,7 +875,7 @@ describe("what discovery remembers", () => {
   afterAll(() => house.close());
   const shown = async () => (await house.app.engine.discover(user)).map((tool) => tool.name);
 
-  it("the same answer as long as nothing changed, for less than a second", async () => {
+  test("the same answer as long as nothing changed, for less than a second", async () => {
     const first = await house.app.engine.discover(user);
     expect(await house.app.engine.discover(user)).toBe(first);
     clock += 1_000;
@@ -884,14 +884,14 @@ describe("what discovery remembers", () => {
     expect(later).toEqual(first);
   });
 
-  it("what changed while it was listing is not remembered", async () => {
+  test("what changed while it was listing is not remembered", async () => {
     const listing = house.app.engine.discover(user);
     clock += 1_000;
     const first = await listing;
     expect(await house.app.engine.discover(user)).not.toBe(first);
   });
 
-  it("R033: a tool that is switched off is gone at once, and back at once", async () => {
+  test("R033: a tool that is switched off is gone at once, and back at once", async () => {
     expect(await shown()).toContain("system/echo");
     await house.doors.directory.switchTool(owner, "system/echo", false);
     expect(await shown()).not.toContain("system/echo");
@@ -899,7 +899,7 @@ describe("what discovery remembers", () => {
     expect(await shown()).toContain("system/echo");
   });
 
-  it("so is one that leaves the capsule", async () => {
+  test("so is one that leaves the capsule", async () => {
     const before = await shown();
     await house.doors.directory.updateCapsule(owner, "starter", {
       capabilities: before.filter((name) => name !== "system/time"),
@@ -909,7 +909,7 @@ describe("what discovery remembers", () => {
     expect(await shown()).toEqual(before);
   });
 
-  it("so is one whose relationship is taken away", async () => {
+  test("so is one whose relationship is taken away", async () => {
     const before = await shown();
     const relationship = {
       resource: { type: "tool", id: "system/info" },
@@ -928,7 +928,7 @@ describe("what discovery remembers", () => {
     await house.doors.relations.write([{ operation: "touch", relationship }]);
   });
 
-  it("so is one that another policy or another mode hides", async () => {
+  test("so is one that another policy or another mode hides", async () => {
     const { documents, mode } = house.doors;
     const before = await shown();
     const { files } = await documents.enforced("policy");
@@ -999,7 +999,7 @@ describe("when the store breaks", () => {
   };
   const UNAVAILABLE = { fault: { code: "UNAVAILABLE", reason: "engine_unavailable" } };
 
-  it("design §1.3: without a durable start a tool with effects does not run", async () => {
+  test("design §1.3: without a durable start a tool with effects does not run", async () => {
     const before = ran.length;
     const placesBefore = (await taken(sick, owner)).calls;
     await while_({ events: ".start" }, async () => {
@@ -1018,7 +1018,7 @@ describe("when the store breaks", () => {
     expect(await run("system/wild", { how: "none" })).toMatchObject({ status: "success" });
   });
 
-  it("an end that cannot be recorded is answered as OUTCOME_UNKNOWN, with the id", async () => {
+  test("an end that cannot be recorded is answered as OUTCOME_UNKNOWN, with the id", async () => {
     const id = await while_({ events: ".complete" }, async () => {
       const cause: unknown = await run("system/echo", { text: "x" }).catch(
         (thrown: unknown) => thrown,
@@ -1039,13 +1039,13 @@ describe("when the store breaks", () => {
       .toMatchObject({ status: "failed", errorCode: "OUTCOME_UNKNOWN", errorReason: "unrecorded" });
   });
 
-  it("a refusal that cannot be recorded is not answered as a refusal", async () => {
+  test("a refusal that cannot be recorded is not answered as a refusal", async () => {
     await while_({ events: ".denied" }, async () => {
       await expect(run("no/such")).rejects.toMatchObject(UNAVAILABLE);
     });
   });
 
-  it("C23: a VISIBLE engine that is out denies real and invented names alike, and a listing fails", async () => {
+  test("C23: a VISIBLE engine that is out denies real and invented names alike, and a listing fails", async () => {
     await sick.doors.directory.updateCapsule(owner, "all", { name: "All" });
     await while_({ capsules: true }, async () => {
       for (const name of ["system/echo", "system/wild", "no/such"]) {
@@ -1063,7 +1063,7 @@ describe("when the store breaks", () => {
 });
 
 describe("shutdown", () => {
-  it("drains: finishes what ends in time, cancels the rest as shutdown, refuses what comes", async () => {
+  test("drains: finishes what ends in time, cancels the rest as shutdown, refuses what comes", async () => {
     const leaving = await startApp({ tools: [slowTool(observer)], listen: false });
     const owner = await leaving.callerOf(leaving.adminKey);
     const { engine } = leaving.app;

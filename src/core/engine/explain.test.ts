@@ -1,5 +1,5 @@
 // Records of every age: what is missing in one leaves no hole in the sentence.
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import type { AuditedRecord } from "../record/history.ts";
 import { explainRecord } from "./explain.ts";
 
@@ -12,7 +12,7 @@ const told = (gates: readonly object[], more: Partial<AuditedRecord> = {}) =>
     ...more,
   } as AuditedRecord);
 
-it("a refusal is told with its message, else its reason, else as unrecorded", () => {
+test("a refusal is told with its message, else its reason, else as unrecorded", () => {
   const deny = { stage: "mode", verdict: "deny" };
   expect(told([{ ...deny, message: "closed", remedy: "wait" }])).toMatchObject({
     verdict: "deny",
@@ -30,7 +30,7 @@ it("a refusal is told with its message, else its reason, else as unrecorded", ()
   });
 });
 
-it("what waits is held, and the first refusal gives the verdict", () => {
+test("what waits is held, and the first refusal gives the verdict", () => {
   const hold = { stage: "approval", verdict: "hold", message: "a person must agree" };
   expect(told([{ stage: "registry", verdict: "allow" }, hold])).toMatchObject({
     verdict: "hold",
@@ -38,7 +38,7 @@ it("what waits is held, and the first refusal gives the verdict", () => {
   });
 });
 
-it("what was allowed is told with its end", () => {
+test("what was allowed is told with its end", () => {
   const allow = { stage: "registry", verdict: "allow" };
   expect(told([allow], { status: "success" }).summary).toBe(
     "Allowed by all 1 stages; it ended as success",
@@ -49,7 +49,7 @@ it("what was allowed is told with its end", () => {
   expect(told([]).summary).toBe("No stage was asked; it ended as failed");
 });
 
-it("C23: a hidden call is told from its audit; a name that was no tool keeps its name", () => {
+test("C23: a hidden call is told from its audit; a name that was no tool keeps its name", () => {
   const gates = [{ stage: "capsule", verdict: "deny", message: "m" }];
   expect(told([], { audit: { toolName: "system/vault", gates } })).toMatchObject({
     tool: "system/vault",

@@ -1,5 +1,5 @@
 // Calls on record under two sets of rules: only what would be decided otherwise is told.
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { testGovernance, testPowers, testTool } from "../../../test/fixtures/gate.ts";
 import type { Json } from "../../contract/call.ts";
 import type { AuditedRecord } from "../record/history.ts";
@@ -61,7 +61,7 @@ const asks = testPowers({
 });
 const hides = testPowers({ relations: { ...now.relations, check: () => ({ has: "no" }) } });
 
-it("the same rules change nothing", async () => {
+test("the same rules change nothing", async () => {
   expect(await replay([record(), record({ id: "exec_2" })], registry, now, now)).toEqual({
     tried: 2,
     left: 0,
@@ -69,7 +69,7 @@ it("the same rules change nothing", async () => {
   });
 });
 
-it("what would be refused, asked or hidden is told with stage, reason and rule", async () => {
+test("what would be refused, asked or hidden is told with stage, reason and rule", async () => {
   const told = async (draft: typeof now) =>
     (await replay([record()], registry, now, draft)).changed;
   const facts = { executionId: "exec_1", tool: tool.name, userId: "ada", at: 1_000 };
@@ -96,7 +96,7 @@ it("what would be refused, asked or hidden is told with stage, reason and rule",
   ]);
 });
 
-it("the rules are asked about then: its mode, its time, its roles", async () => {
+test("the rules are asked about then: its mode, its time, its roles", async () => {
   const seen: Json[] = [];
   const policies = {
     ...now.policies,
@@ -109,7 +109,7 @@ it("the rules are asked about then: its mode, its time, its roles", async () => 
   expect(seen[0]).toEqual(["ALERT", "1970-01-01T00:00:00.000Z", ["tool_user"]]);
 });
 
-it("a call of a hidden tool is replayed as what it really was; one whose tool is gone is left out", async () => {
+test("a call of a hidden tool is replayed as what it really was; one whose tool is gone is left out", async () => {
   const hidden = record({
     toolName: "alias",
     runner: null,

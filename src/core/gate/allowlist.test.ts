@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { ask } from "../../../test/fixtures/gate.ts";
 import type { Allowlist } from "../../governance/rules/governance.ts";
 import { allowlist } from "./allowlist.ts";
@@ -7,11 +7,11 @@ const list = (state: Allowlist["state"], ...entries: string[]): { allowlist: All
   allowlist: { state, entries, has: (name) => entries.includes(name) },
 });
 
-it("C6: not configured it refuses nothing", () => {
+test("C6: not configured it refuses nothing", () => {
   expect(ask(allowlist, {}, list("off"))).toEqual({ kind: "allow" });
 });
 
-it("R040 R261 R287: a tool that is not on the list is blocked", () => {
+test("R040 R261 R287: a tool that is not on the list is blocked", () => {
   expect(ask(allowlist, {}, list("on", "system/probe"))).toEqual({ kind: "allow" });
   const no = {
     code: "FORBIDDEN",
@@ -26,6 +26,6 @@ it("R040 R261 R287: a tool that is not on the list is blocked", () => {
   });
 });
 
-it("a call without a tool never gets past it", () => {
+test("a call without a tool never gets past it", () => {
   expect(ask(allowlist, { tool: null }, list("off"))).toMatchObject({ code: "NOT_FOUND" });
 });

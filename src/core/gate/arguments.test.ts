@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   ask,
   testGovernance,
@@ -30,11 +30,11 @@ const found = (...findings: ArgumentFinding[]) => ({
 const reader = testTool({ touches: [{ argument: "/path", kind: "path", access: "read" }] });
 
 describe("R099 R100: findings become a verdict", () => {
-  it("nothing found: allowed, at once and with the shared answer", () => {
+  test("nothing found: allowed, at once and with the shared answer", () => {
     expect(ask(argumentRules, {}, { governance: governanceOf() })).toBe(allow());
   });
 
-  it("a refusal names each value, its remedy and the first rule", () => {
+  test("a refusal names each value, its remedy and the first rule", () => {
     const answer = ask(
       argumentRules,
       {},
@@ -58,7 +58,7 @@ describe("R099 R100: findings become a verdict", () => {
     });
   });
 
-  it("questions are put together, under the first one's reason", () => {
+  test("questions are put together, under the first one's reason", () => {
     const answer = ask(
       argumentRules,
       {},
@@ -75,7 +75,7 @@ describe("R099 R100: findings become a verdict", () => {
     });
   });
 
-  it("a waiver takes the question of the mode back, and no other", async () => {
+  test("a waiver takes the question of the mode back, and no other", async () => {
     const trail = newTrail();
     trail.asks.push({ reason: "mode_asks", message: "" }, { reason: "tool_asks", message: "" });
     const verdict = await judge(
@@ -97,7 +97,7 @@ describe("R099 R100: findings become a verdict", () => {
 describe("with the shipped governance", () => {
   const powers = { governance: governanceOf() };
 
-  it("R096: a forbidden path is refused with the file's line", async () => {
+  test("R096: a forbidden path is refused with the file's line", async () => {
     const answer = await ask(
       argumentRules,
       { tool: reader, arguments: { path: "~/.ssh/id" } },
@@ -114,7 +114,7 @@ describe("with the shipped governance", () => {
     );
   });
 
-  it("supposed: the rule's text and what was judged are shown", async () => {
+  test("supposed: the rule's text and what was judged are shown", async () => {
     const subject = { tool: reader, arguments: { path: "~/.ssh/id" }, suppose: {} };
     expect(await ask(argumentRules, subject, powers)).toMatchObject({
       kind: "deny",
@@ -129,7 +129,7 @@ describe("with the shipped governance", () => {
   });
 });
 
-it("the rules hear the present mode, or the supposed one", async () => {
+test("the rules hear the present mode, or the supposed one", async () => {
   const heard: string[] = [];
   const governance = testGovernance({
     judgeArguments: ({ mode }: ArgumentSubject) => (heard.push(mode), []),
@@ -139,11 +139,11 @@ it("the rules hear the present mode, or the supposed one", async () => {
   expect(heard).toEqual(["NORMAL", "ALERT"]);
 });
 
-it("a call without a tool never gets past it", () => {
+test("a call without a tool never gets past it", () => {
   expect(ask(argumentRules, { tool: null })).toMatchObject({ code: "NOT_FOUND" });
 });
 
-it("a rule that cannot be evaluated denies", async () => {
+test("a rule that cannot be evaluated denies", async () => {
   const broken = [
     () => {
       throw new Error("broken");

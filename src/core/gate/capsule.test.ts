@@ -1,13 +1,13 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { ask, testCaller, testPowers, testSubject } from "../../../test/fixtures/gate.ts";
 import { capsule } from "./capsule.ts";
 import { judge, newTrail } from "./stage.ts";
 
-it("R034: a tool linked to the caller's capsule passes", () => {
+test("R034: a tool linked to the caller's capsule passes", () => {
   expect(ask(capsule)).toEqual({ kind: "allow" });
 });
 
-it("R031: without a capsule, outside it, or with an unknown one the tool does not exist", async () => {
+test("R031: without a capsule, outside it, or with an unknown one the tool does not exist", async () => {
   const answers = [
     ask(capsule, { caller: testCaller({ capsuleId: null }) }),
     ask(capsule, {}, { capsule: () => new Set(["system/other"]) }),
@@ -18,14 +18,14 @@ it("R031: without a capsule, outside it, or with an unknown one the tool does no
   for (const answer of answers) expect(answer).toMatchObject({ kind: "deny", code: "NOT_FOUND" });
 });
 
-it("a caller who is narrowed to some tools sees no others of the capsule", () => {
+test("a caller who is narrowed to some tools sees no others of the capsule", () => {
   const narrowed = (only: string[]) => ask(capsule, { caller: testCaller({ only }) });
   expect(narrowed(["system/probe"])).toEqual({ kind: "allow" });
   for (const only of [[], ["system/other"]])
     expect(narrowed(only)).toMatchObject({ kind: "deny", code: "NOT_FOUND" });
 });
 
-it("a caller who is narrowed to further capsules sees only what all of them hold", async () => {
+test("a caller who is narrowed to further capsules sees only what all of them hold", async () => {
   const capsules: Record<string, readonly string[]> = {
     starter: ["system/probe", "system/other"],
     agent: ["system/probe"],
@@ -42,12 +42,12 @@ it("a caller who is narrowed to further capsules sees only what all of them hold
     expect(await among(also)).toMatchObject({ kind: "deny", code: "NOT_FOUND" });
 });
 
-it("waits for a capsule that must be read first", async () => {
+test("waits for a capsule that must be read first", async () => {
   const powers = testPowers({ capsule: () => Promise.resolve(new Set(["system/probe"])) });
   expect(await ask(capsule, {}, powers)).toEqual({ kind: "allow" });
 });
 
-it("L04: a store that does not answer denies and names the engine", async () => {
+test("L04: a store that does not answer denies and names the engine", async () => {
   const powers = testPowers({ capsule: () => Promise.reject(new Error("gone")) });
   expect(await judge(capsule, testSubject(), powers, newTrail())).toMatchObject({
     stage: "capsule",

@@ -1,15 +1,15 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { ask, testTool } from "../../../test/fixtures/gate.ts";
 import type { JsonObject } from "../../contract/call.ts";
 import { input } from "./input.ts";
 
 const decide = (args: JsonObject) => ask(input, { arguments: args });
 
-it("R095: arguments that fit the schema pass", () => {
+test("R095: arguments that fit the schema pass", () => {
   expect(decide({ text: "hi" })).toEqual({ kind: "allow" });
 });
 
-it("R100 R287: a missing parameter is named with its path and a suggestion", () => {
+test("R100 R287: a missing parameter is named with its path and a suggestion", () => {
   expect(decide({})).toMatchObject({
     kind: "deny",
     code: "BAD_REQUEST",
@@ -19,7 +19,7 @@ it("R100 R287: a missing parameter is named with its path and a suggestion", () 
   });
 });
 
-it("L16: an unknown parameter is refused, and the nearest known one suggested", () => {
+test("L16: an unknown parameter is refused, and the nearest known one suggested", () => {
   expect(decide({ text: "hi", mod: "loud" })).toMatchObject({
     reason: "unknown_parameter",
     errors: [{ path: "/mod", message: "unknown parameter mod", suggestion: "did you mean mode?" }],
@@ -29,7 +29,7 @@ it("L16: an unknown parameter is refused, and the nearest known one suggested", 
   });
 });
 
-it("no type is coerced", () => {
+test("no type is coerced", () => {
   expect(decide({ text: 5 })).toMatchObject({
     errors: [{ path: "/text", message: "expected string, got number" }],
   });
@@ -41,7 +41,7 @@ it("no type is coerced", () => {
   });
 });
 
-it("a value outside its choices or range is shown with what was expected", () => {
+test("a value outside its choices or range is shown with what was expected", () => {
   expect(decide({ text: "hi", mode: "plian" })).toMatchObject({
     errors: [
       {
@@ -57,7 +57,7 @@ it("a value outside its choices or range is shown with what was expected", () =>
   });
 });
 
-it("long values are shortened in the message, and at most three faults are told", () => {
+test("long values are shortened in the message, and at most three faults are told", () => {
   const answer = decide({ text: "x".repeat(500), mode: "y".repeat(300), times: 1.5, other: 1 });
   expect(answer).toMatchObject({ kind: "deny" });
   const { errors, message } = answer as unknown as { errors: unknown[]; message: string };
@@ -65,17 +65,17 @@ it("long values are shortened in the message, and at most three faults are told"
   expect(message.length).toBeLessThan(600);
 });
 
-it("names with slashes and tildes become JSON pointers", () => {
+test("names with slashes and tildes become JSON pointers", () => {
   expect(decide({ text: "hi", "a/b~c": 1 })).toMatchObject({ errors: [{ path: "/a~1b~0c" }] });
 });
 
-it("a call without a tool never gets past it", () => {
+test("a call without a tool never gets past it", () => {
   expect(ask(input, { tool: null })).toMatchObject({
     code: "NOT_FOUND",
   });
 });
 
-it("tools without parameters, and schemas of any shape, give readable faults", () => {
+test("tools without parameters, and schemas of any shape, give readable faults", () => {
   const asked = (schema: JsonObject, args: JsonObject) =>
     ask(input, { tool: testTool({ inputSchema: schema }), arguments: args });
   expect(asked({ type: "object", additionalProperties: false }, { a: 1 })).toMatchObject({
@@ -89,7 +89,7 @@ it("tools without parameters, and schemas of any shape, give readable faults", (
   });
 });
 
-it("T15: a tool of a server upstream is checked by the interpreter, in the same words", () => {
+test("T15: a tool of a server upstream is checked by the interpreter, in the same words", () => {
   const route = { server: "srv", method: "tools/call", name: "x", pin: "0", operation: null };
   const asked = (schema: JsonObject, args: JsonObject) =>
     ask(input, { tool: testTool({ inputSchema: schema, route }), arguments: args });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ask, testCaller, testPowers, testTool } from "../../../test/fixtures/gate.ts";
 import { LEVELS, type Caller } from "../../contract/call.ts";
 import type { CheckRequest } from "../../governance/relations/relation.ts";
@@ -21,7 +21,7 @@ describe("AC-007: four levels against three risks", () => {
   for (const name of LEVELS) {
     for (const risk of RISKS) {
       const allowed = may[name].includes(risk);
-      it(`R060 R061: ${name} ${allowed ? "may" : "may not"} run a ${risk} tool`, () => {
+      test(`R060 R061: ${name} ${allowed ? "may" : "may not"} run a ${risk} tool`, () => {
         const answer = decide(risk, { level: name, scopes: ALL_SCOPES });
         expect(answer).toMatchObject(
           allowed
@@ -33,7 +33,7 @@ describe("AC-007: four levels against three risks", () => {
   }
 });
 
-it("R063: a risk nobody knows counts as dangerous", () => {
+test("R063: a risk nobody knows counts as dangerous", () => {
   const strange = "harmless" as Risk;
   expect(decide(strange, { level: "execute_advanced", scopes: ["*"] })).toMatchObject({
     reason: "level_too_low",
@@ -41,7 +41,7 @@ it("R063: a risk nobody knows counts as dangerous", () => {
   expect(decide(strange, { level: "admin", scopes: ["*"] })).toEqual({ kind: "allow" });
 });
 
-it("R053: a key without the scope of the risk is refused, whatever its level", () => {
+test("R053: a key without the scope of the risk is refused, whatever its level", () => {
   expect(decide("safe", { level: "admin", scopes: [] })).toMatchObject({
     code: "FORBIDDEN",
     reason: "scope_missing",
@@ -55,7 +55,7 @@ it("R053: a key without the scope of the risk is refused, whatever its level", (
   });
 });
 
-it("R070 C9 C31 C42: a special permission is a relation to the caller's tenant", async () => {
+test("R070 C9 C31 C42: a special permission is a relation to the caller's tenant", async () => {
   const granted = new Set(["shell_execute"]);
   const asked: CheckRequest[] = [];
   const relations: GatePowers["relations"] = {
@@ -88,13 +88,13 @@ it("R070 C9 C31 C42: a special permission is a relation to the caller's tenant",
   ]);
 });
 
-it("a call without a tool never gets past it", () => {
+test("a call without a tool never gets past it", () => {
   expect(ask(level, { tool: null })).toMatchObject({
     code: "NOT_FOUND",
   });
 });
 
-it("R065: a refusal says what is missing and what to do", () => {
+test("R065: a refusal says what is missing and what to do", () => {
   const answer = decide("dangerous", { level: "execute_basic", scopes: ["*"] });
   expect(answer).toMatchObject({
     message: "system/probe is dangerous and needs level admin; this caller has execute_basic",

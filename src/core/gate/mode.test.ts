@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   ask,
   testGovernance,
@@ -30,11 +30,11 @@ const inMode = (name: Mode): Partial<GatePowers> => ({
 const writer = testTool({ effects: "system_write", risk: "dangerous" });
 
 describe("R075: the mode and the tool's rule", () => {
-  it("a tool that runs in this mode is allowed, and nothing is said", () => {
+  test("a tool that runs in this mode is allowed, and nothing is said", () => {
     expect(ask(mode, {}, inMode("NORMAL"))).toEqual({ kind: "allow" });
   });
 
-  it("R077: a no refuses with the rule and what the mode means", () => {
+  test("R077: a no refuses with the rule and what the mode means", () => {
     expect(ask(mode, { tool: writer }, inMode("LOCKDOWN"))).toEqual({
       kind: "deny",
       code: "FORBIDDEN",
@@ -46,7 +46,7 @@ describe("R075: the mode and the tool's rule", () => {
     });
   });
 
-  it("an approval lets the call go on with a question", () => {
+  test("an approval lets the call go on with a question", () => {
     const answer = ask(mode, { tool: writer }, inMode("NORMAL"));
     expect(answer).toMatchObject({
       kind: "allow",
@@ -59,7 +59,7 @@ describe("R075: the mode and the tool's rule", () => {
     expect(answer).not.toHaveProperty("ruleText");
   });
 
-  it("a tool that itself asks says so", () => {
+  test("a tool that itself asks says so", () => {
     const tool = testTool({ requiresApproval: true });
     expect(ask(mode, { tool }, inMode("NORMAL"))).toMatchObject({
       ask: { reason: "tool_asks" },
@@ -67,7 +67,7 @@ describe("R075: the mode and the tool's rule", () => {
     });
   });
 
-  it("C29: LOCKDOWN: health checks run, reading asks, all else is refused", () => {
+  test("C29: LOCKDOWN: health checks run, reading asks, all else is refused", () => {
     const verdict = (effects: typeof writer.effects) =>
       ask(mode, { tool: testTool({ effects }) }, inMode("LOCKDOWN"));
     expect(verdict("essential_health_check")).toEqual({ kind: "allow" });
@@ -78,7 +78,7 @@ describe("R075: the mode and the tool's rule", () => {
 });
 
 describe("supposed", () => {
-  it("another mode can be asked about; the rule and what was read are shown", () => {
+  test("another mode can be asked about; the rule and what was read are shown", () => {
     const supposed = (name: Mode) =>
       ask(mode, { tool: writer, suppose: { mode: name } }, inMode("NORMAL"));
     const read = { effects: "system_write", risk: "dangerous", requiresApproval: false };
@@ -102,11 +102,11 @@ describe("supposed", () => {
   });
 });
 
-it("a call without a tool never gets past it", () => {
+test("a call without a tool never gets past it", () => {
   expect(ask(mode, { tool: null })).toMatchObject({ code: "NOT_FOUND" });
 });
 
-it("a mode that cannot be confirmed denies", async () => {
+test("a mode that cannot be confirmed denies", async () => {
   const out = {
     current: () => {
       throw new Error("no answer");

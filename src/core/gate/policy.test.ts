@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { ask, testCaller, testPowers, testSubject, testTool } from "../../../test/fixtures/gate.ts";
 import { STARTER } from "../../governance/policy/policy.suite.ts";
 import { openEmbedded } from "../../governance/policy/embedded.ts";
@@ -22,12 +22,12 @@ describe("with the policies of a real engine", () => {
     await engine.setTools({ "system/probe": { enabled: true } });
   });
 
-  it("R037 R038: the starter policy lets a tool user see and run an enabled tool", () => {
+  test("R037 R038: the starter policy lets a tool user see and run an enabled tool", () => {
     expect(ask(policy, {}, powers)).toEqual({ kind: "allow" });
     expect(ask(policy, { action: "view" }, powers)).toEqual({ kind: "allow" });
   });
 
-  it("C32: a no to view hides the tool, and the audit has the rule", async () => {
+  test("C32: a no to view hides the tool, and the audit has the rule", async () => {
     const caller = testCaller({ roles: [] });
     for (const action of ["view", "execute"] as const) {
       const hidden = ask(policy, { caller, action }, powers);
@@ -44,7 +44,7 @@ describe("with the policies of a real engine", () => {
     expect(ask(policy, {}, powers)).toMatchObject({ code: "NOT_FOUND", rule: "tools.rego:31" });
   });
 
-  it("C32: a no to execute after a yes to view says why", async () => {
+  test("C32: a no to execute after a yes to view says why", async () => {
     await enforce(
       `${HEAD}allow if input.action == "view"\n\nreasons contains "only looking" if input.action == "execute"`,
     );
@@ -64,7 +64,7 @@ describe("with the policies of a real engine", () => {
     });
   });
 
-  it("arguments and their names are told with execute only", async () => {
+  test("arguments and their names are told with execute only", async () => {
     await enforce(
       `${HEAD}allow if {\n\tinput.action == "view"\n\tnot input.arguments\n\tinput.argument_names == []\n}\n\nallow if {\n\tinput.action == "execute"\n\tinput.arguments.text == "hi"\n\tinput.argument_names == ["text"]\n}`,
     );
@@ -74,7 +74,7 @@ describe("with the policies of a real engine", () => {
     });
   });
 
-  it("an explanation supposes another mode and time, and shows rule, text and what was read", async () => {
+  test("an explanation supposes another mode and time, and shows rule, text and what was read", async () => {
     await enforce(
       `${HEAD}allow if {\n\tinput.user_id\n\tinput.mode != "LOCKDOWN"\n}\n\nallow if input.time == "2026-01-01T00:00:00.000Z"`,
     );
@@ -99,7 +99,7 @@ describe("with the policies of a real engine", () => {
     ).toMatchObject({ kind: "allow", rule: "a.rego:10" });
   });
 
-  it("a policy in trial is heard, in a yes and in a no", async () => {
+  test("a policy in trial is heard, in a yes and in a no", async () => {
     await engine.load("shadow", {
       version: "2",
       files: { "a.rego": `${HEAD}allow if input.action == "execute"` },
@@ -119,7 +119,7 @@ describe("with the policies of a real engine", () => {
     });
   });
 
-  it("an unknown name is asked about as it was written, and stays unknown whatever the policy says", async () => {
+  test("an unknown name is asked about as it was written, and stays unknown whatever the policy says", async () => {
     await enforce(`${HEAD}allow if {\n\tinput.tool_name == "no/such"\n\tinput.tool == null\n}`);
     const unknown = { tool: null, requestedName: "no/such" };
     expect(ask(policy, unknown, powers)).toMatchObject({
@@ -132,7 +132,7 @@ describe("with the policies of a real engine", () => {
     });
   });
 
-  it("threats §6: a policy that fails, or none at all, denies and names its engine", async () => {
+  test("threats §6: a policy that fails, or none at all, denies and names its engine", async () => {
     const denied = { verdict: "deny", code: "UNAVAILABLE", engine: "policy", stage: "policy" };
     const decide = () => judge(policy, testSubject(), testPowers(powers), newTrail());
     await enforce(`${HEAD}allow := true if input.user_id\n\nallow := false if input.user_id`);
@@ -152,7 +152,7 @@ describe("with a server that answers later", () => {
   const yes: PolicyJudgement = { allow: true, reasons: [], version: "1" };
   const no: PolicyJudgement = { allow: false, reasons: [], version: "1", decisionId: "d-1" };
 
-  it("the same answers", async () => {
+  test("the same answers", async () => {
     const onlyView = later(({ action }) => (action === "view" ? yes : no));
     expect(
       await ask(
@@ -182,7 +182,7 @@ describe("with a server that answers later", () => {
     });
   });
 
-  it("threats §6: too slow or broken is a no that names the engine", async () => {
+  test("threats §6: too slow or broken is a no that names the engine", async () => {
     const slow = {
       decide: () => new Promise<PolicyJudgement>(() => undefined),
       remembered: () => new Promise<PolicyJudgement>(() => undefined),
@@ -202,7 +202,7 @@ describe("with a server that answers later", () => {
   });
 });
 
-it("R037 R049: the input has every field that policies may read", async () => {
+test("R037 R049: the input has every field that policies may read", async () => {
   const inputs: PolicyInput[] = [];
   const note = (input: PolicyInput): PolicyJudgement => {
     inputs.push(input);

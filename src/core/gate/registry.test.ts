@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { ask, testCaller, testTool } from "../../../test/fixtures/gate.ts";
 import { registry } from "./registry.ts";
 import type { Subject } from "../../contract/subject.ts";
@@ -11,11 +11,11 @@ const NOT_FOUND = {
   message: "Tool 'system/probe' not found",
 };
 
-it("R033: an enabled native tool passes", () => {
+test("R033: an enabled native tool passes", () => {
   expect(decide({})).toEqual({ kind: "allow" });
 });
 
-it("R031: an unknown, a disabled and a pending tool get the same answer", () => {
+test("R031: an unknown, a disabled and a pending tool get the same answer", () => {
   const answers = [
     decide({ tool: null, requestedName: "system/probe" }),
     decide({ tool: testTool({ enabled: false }) }),
@@ -25,7 +25,7 @@ it("R031: an unknown, a disabled and a pending tool get the same answer", () => 
   expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
 });
 
-it("C18: a provider without a runner is hidden, and named to administrators only", () => {
+test("C18: a provider without a runner is hidden, and named to administrators only", () => {
   const tool = testTool({ provider: "external", native: null });
   expect(decide({ tool })).toMatchObject(NOT_FOUND);
   expect(decide({ tool, caller: testCaller({ role: "admin" }) })).toMatchObject({
@@ -43,7 +43,7 @@ const route = {
   operation: null,
 };
 
-it("R160: a tool of a server upstream passes once it is linked and something here can call it", () => {
+test("R160: a tool of a server upstream passes once it is linked and something here can call it", () => {
   for (const provider of ["mcp", "external"] as const) {
     const tool = testTool({ provider, native: null, route });
     expect(decide({ tool })).toEqual({ kind: "allow" });
@@ -54,16 +54,16 @@ it("R160: a tool of a server upstream passes once it is linked and something her
   }
 });
 
-it("a linked draft without a route stays hidden, whatever runs", () => {
+test("a linked draft without a route stays hidden, whatever runs", () => {
   expect(decide({ tool: testTool({ provider: "external", native: null }) })).toMatchObject(
     NOT_FOUND,
   );
 });
 
-it("a native tool that lost its handler is hidden", () => {
+test("a native tool that lost its handler is hidden", () => {
   expect(decide({ tool: testTool({ native: null }) })).toMatchObject(NOT_FOUND);
 });
 
-it("R024 C30: with the flag mcp_tools off no tool exists", () => {
+test("R024 C30: with the flag mcp_tools off no tool exists", () => {
   expect(ask(registry, {}, { toolsOn: false })).toMatchObject(NOT_FOUND);
 });

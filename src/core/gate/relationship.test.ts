@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { ask, testPowers } from "../../../test/fixtures/gate.ts";
 import type { CheckResult } from "../../governance/relations/relation.ts";
 import { relationship } from "./relationship.ts";
@@ -31,7 +31,7 @@ const table: [Answers, "view" | "execute", object][] = [
   [{ view: "conditional", execute: "yes" }, "view", { code: "NOT_FOUND" }],
 ];
 
-it("R035: a yes to view shows, a yes to execute runs, anything else is a no", async () => {
+test("R035: a yes to view shows, a yes to execute runs, anything else is a no", async () => {
   for (const [answers, action, expected] of table) {
     for (const powers of engines(answers)) {
       expect(await ask(relationship, { action }, powers)).toMatchObject(expected);
@@ -45,7 +45,7 @@ it("R035: a yes to view shows, a yes to execute runs, anything else is a no", as
   }
 });
 
-it("C23: the engine is asked about names that are no tool, and says no", async () => {
+test("C23: the engine is asked about names that are no tool, and says no", async () => {
   const asked: string[] = [];
   const relations: GatePowers["relations"] = {
     ...testPowers().relations,
@@ -65,7 +65,7 @@ it("C23: the engine is asked about names that are no tool, and says no", async (
   });
 });
 
-it("the refusal says how the right is granted", () => {
+test("the refusal says how the right is granted", () => {
   const [now] = engines({ view: "yes", execute: "no" });
   expect(ask(relationship, {}, now)).toMatchObject({
     remedy: expect.stringContaining("tool:system/probe#executor@user:ada") as string,

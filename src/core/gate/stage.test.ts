@@ -1,5 +1,5 @@
 import { MessageChannel } from "node:worker_threads";
-import { expect, it, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { testPowers, testSubject } from "../../../test/fixtures/gate.ts";
 import {
   decide,
@@ -27,7 +27,7 @@ const UNAVAILABLE = {
   engine: "test",
 };
 
-it("R088 C10: the order of the stages", () => {
+test("R088 C10: the order of the stages", () => {
   expect(VISIBLE.map(({ name }) => name)).toEqual([
     "registry",
     "capsule",
@@ -52,7 +52,7 @@ it("R088 C10: the order of the stages", () => {
   expect(EXECUTE.filter(({ hides }) => hides)).toEqual(VISIBLE);
 });
 
-it("a stage that throws denies, at once or later", async () => {
+test("a stage that throws denies, at once or later", async () => {
   const thrower = stage(() => {
     throw new Error("secret detail");
   });
@@ -64,7 +64,7 @@ it("a stage that throws denies, at once or later", async () => {
   }
 });
 
-it("a stage that is too slow denies within its limit", async () => {
+test("a stage that is too slow denies within its limit", async () => {
   vi.useFakeTimers();
   try {
     const judged = judge(
@@ -80,7 +80,7 @@ it("a stage that is too slow denies within its limit", async () => {
   }
 });
 
-it("a busy process does not take itself for a slow engine: what has arrived is read first", async () => {
+test("a busy process does not take itself for a slow engine: what has arrived is read first", async () => {
   const { port1, port2 } = new MessageChannel();
   const answered = new Promise<Decision>((resolve) =>
     port1.once("message", () => resolve(allow())),
@@ -98,7 +98,7 @@ it("a busy process does not take itself for a slow engine: what has arrived is r
   port1.close();
 });
 
-it("verdicts carry the stage and the time taken", async () => {
+test("verdicts carry the stage and the time taken", async () => {
   const verdict = await judge(
     stage(() => Promise.resolve(allow())),
     testSubject(),
@@ -108,7 +108,7 @@ it("verdicts carry the stage and the time taken", async () => {
   expect(verdict).toEqual({ stage: "probe", verdict: "allow", ms: expect.any(Number) as number });
 });
 
-it("stages are asked in order and the first refusal ends the questions", async () => {
+test("stages are asked in order and the first refusal ends the questions", async () => {
   const asked: string[] = [];
   const named = (name: string, answer: ReturnType<typeof allow>): Stage => ({
     name,
@@ -136,7 +136,7 @@ it("stages are asked in order and the first refusal ends the questions", async (
   expect(trail.gates.map((gate) => gate.verdict)).toEqual(["allow", "deny"]);
 });
 
-it("C23: after a hiding no only an outage of another hiding engine changes the answer", async () => {
+test("C23: after a hiding no only an outage of another hiding engine changes the answer", async () => {
   const hiding = (answer: ReturnType<typeof allow>): Stage => ({
     ...stage(() => answer),
     hides: true,
@@ -154,7 +154,7 @@ it("C23: after a hiding no only an outage of another hiding engine changes the a
   expect(await ask(hiding(allow()), hiding(allow()))).toBeUndefined();
 });
 
-it("a hold stops the call: nobody runs what a person has not let through", async () => {
+test("a hold stops the call: nobody runs what a person has not let through", async () => {
   const held = stage(() => ({
     kind: "hold",
     reason: "approval_not_presented",
@@ -174,7 +174,7 @@ it("a hold stops the call: nobody runs what a person has not let through", async
   expect(trail.gates).toHaveLength(1);
 });
 
-it("what stages took is given back once, also what a late yes took", async () => {
+test("what stages took is given back once, also what a late yes took", async () => {
   const given: string[] = [];
   const taking = (name: string): Stage =>
     stage(() => ({
@@ -200,7 +200,7 @@ it("what stages took is given back once, also what a late yes took", async () =>
   expect(given).toEqual(["a", "b", "late"]);
 });
 
-it("a late no, a late failure and a yes that took nothing leave nothing to give back", async () => {
+test("a late no, a late failure and a yes that took nothing leave nothing to give back", async () => {
   for (const answer of [
     () => Promise.resolve(allow()),
     () => Promise.resolve(deny("FORBIDDEN", "policy_denied", { message: "no" })),
@@ -213,7 +213,7 @@ it("a late no, a late failure and a yes that took nothing leave nothing to give 
   }
 });
 
-it("a refusal keeps its faults, its wait and the windows it counted in", async () => {
+test("a refusal keeps its faults, its wait and the windows it counted in", async () => {
   const windows = [{ name: "user", quota: 1, windowSeconds: 60, remaining: 0, resetSeconds: 9 }];
   const errors = [{ path: "/a", message: "b" }];
   const no = stage(() =>

@@ -1,7 +1,7 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createValidators } from "./validators.ts";
 
-it("T15: a foreign schema that cannot be used lets nothing through, and says so; a usable one is read once", () => {
+test("T15: a foreign schema that cannot be used lets nothing through, and says so; a usable one is read once", () => {
   const validators = createValidators();
   const remote = { type: "object", properties: { a: { $ref: "https://example.org/a.json" } } };
   for (let n = 0; n < 2; n++)
@@ -13,7 +13,7 @@ it("T15: a foreign schema that cannot be used lets nothing through, and says so;
   expect(validators.checkForeign(usable, { a: 1 })).toMatchObject([{ path: "/a" }]);
 });
 
-it("of a value with thousands of parts one fault is told, and not the value", () => {
+test("of a value with thousands of parts one fault is told, and not the value", () => {
   const { check } = createValidators();
   const lists = { type: "array", maxItems: 2, items: { type: "number" } };
   const many = Array.from({ length: 3_000 }, () => "x");
@@ -27,7 +27,7 @@ it("of a value with thousands of parts one fault is told, and not the value", ()
   expect(check(lists, ["x", "x", "x"])?.length).toBe(3);
 });
 
-it("an unknown parameter with a very long name is told in part", () => {
+test("an unknown parameter with a very long name is told in part", () => {
   const closed = { type: "object", properties: {}, additionalProperties: false };
   const [fault] = createValidators().check(closed, { ["n".repeat(1_000)]: 1 }) ?? [];
   expect(fault?.message).toBe(`unknown parameter ${"n".repeat(200)}…`);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { startApp } from "../../../test/fixtures/app.ts";
 import { testTool } from "../../../test/fixtures/gate.ts";
 import type { RelationChange } from "../../governance/relations/relation.ts";
@@ -10,7 +10,7 @@ import { freezeTool, type Tool } from "../../contract/tool.ts";
 import { bootstrap, type Bootstrapped } from "./bootstrap.ts";
 import { starterRelations } from "./starter-relations.ts";
 
-it("a first start makes keys in 0600 files; the next start keeps them", async () => {
+test("a first start makes keys in 0600 files; the next start keeps them", async () => {
   const first = await startApp({ listen: false });
   expect(first.app.newAdminKey).toBe(first.adminKey);
   for (const file of ["admin.key", "cli.key", "instance.id", "owner.json"]) {
@@ -24,7 +24,7 @@ it("a first start makes keys in 0600 files; the next start keeps them", async ()
   await second.close();
 });
 
-it("a preset administrator key is taken as it stands and never printed", async () => {
+test("a preset administrator key is taken as it stands and never printed", async () => {
   const preset = "correct-horse-battery-staple-and-more";
   const app = await startApp({ listen: false, flags: { adminKey: preset } });
   expect(app.app.newAdminKey).toBeNull();
@@ -41,7 +41,7 @@ it("a preset administrator key is taken as it stands and never printed", async (
   await again.close();
 });
 
-it("the keys are found among hundreds of others of the same user", async () => {
+test("the keys are found among hundreds of others of the same user", async () => {
   const first = await startApp({ listen: false });
   const owner = await first.callerOf(first.adminKey);
   for (let i = 0; i < 120; i++)
@@ -58,7 +58,7 @@ it("the keys are found among hundreds of others of the same user", async () => {
   await third.close();
 });
 
-it("A6: a preset key that was revoked stays revoked at the next start; another one is taken", async () => {
+test("A6: a preset key that was revoked stays revoked at the next start; another one is taken", async () => {
   const [preset, other] = [
     "correct-horse-battery-staple-and-more",
     "another-horse-battery-staple-and-more",
@@ -77,7 +77,7 @@ it("A6: a preset key that was revoked stays revoked at the next start; another o
   await third.close();
 });
 
-it("a lost or revoked key file is replaced at the next start", async () => {
+test("a lost or revoked key file is replaced at the next start", async () => {
   const first = await startApp({ listen: false });
   const owner = await first.callerOf(first.adminKey);
   const cli = await first.callerOf(first.cliKey);
@@ -113,7 +113,7 @@ async function withShared(
   rmSync(dataDir, { recursive: true });
 }
 
-it("a further instance on a shared database gets no keys; the first one keeps its own", () =>
+test("a further instance on a shared database gets no keys; the first one keeps its own", () =>
   withShared(async (start) => {
     const [first, second] = [new Map<string, string>(), new Map<string, string>()];
     const { newAdminKey } = await start(first);
@@ -123,7 +123,7 @@ it("a further instance on a shared database gets no keys; the first one keeps it
     expect(await start(first)).toMatchObject({ newAdminKey: null, adminKeyElsewhere: false });
   }));
 
-it("of several instances that find no key at the same moment one makes it", () =>
+test("of several instances that find no key at the same moment one makes it", () =>
   withShared(async (start, store) => {
     const folders = Array.from({ length: 5 }, () => new Map<string, string>());
     let looking = 0;
@@ -142,14 +142,14 @@ it("of several instances that find no key at the same moment one makes it", () =
     expect((await store.keys.list("local", { limit: 100, userId: "owner" })).length).toBe(1);
   }));
 
-it("a store that cannot write stops the start", () =>
+test("a store that cannot write stops the start", () =>
   withShared(async (start, store) => {
     const create = () => Promise.reject(new Error("disk full"));
     const users = { ...store.users, create };
     await expect(start(new Map(), { users })).rejects.toThrow("disk full");
   }));
 
-it("a preset key that looks like ours but is damaged stops the start", async () => {
+test("a preset key that looks like ours but is damaged stops the start", async () => {
   const damaged = `ost_local_${"a".repeat(49)}`;
   const dataDir = mkdtempSync(join(tmpdir(), "ostiary-test-"));
   await expect(
@@ -159,7 +159,7 @@ it("a preset key that looks like ours but is damaged stops the start", async () 
   await (await startApp({ listen: false, dataDir })).close();
 });
 
-it("C50: the starter capsule leaves to people what can do anything or asks for a special permission", async () => {
+test("C50: the starter capsule leaves to people what can do anything or asks for a special permission", async () => {
   const tool = (name: string, more: Partial<Tool>) =>
     freezeTool({ ...testTool(), name, id: name, wireName: name.replace("/", "_"), ...more });
   const tools = [
@@ -187,7 +187,7 @@ it("C50: the starter capsule leaves to people what can do anything or asks for a
   await app.close();
 });
 
-it("C6: the first relations are written for everybody, however many; later only those of new tools", async () => {
+test("C6: the first relations are written for everybody, however many; later only those of new tools", async () => {
   const app = await startApp({ listen: false });
   const owner = await app.callerOf(app.adminKey);
   for (let i = 0; i < 120; i++)

@@ -1,5 +1,5 @@
 // Who holds something open, with the real identity and a store that may stop answering.
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../../../test/fixtures/app.ts";
 import { mandateOf, type Caller } from "../../contract/call.ts";
 import { createCallerWatch, type CallerWatch, type CallerWatchPowers } from "./caller-watch.ts";
@@ -34,7 +34,7 @@ const newCaller = async (): Promise<Caller> => {
 };
 const down = (): Promise<never> => Promise.reject(new Error("the store is out"));
 
-it("hears a right that was taken, the end of its key, and nothing after that", async () => {
+test("hears a right that was taken, the end of its key, and nothing after that", async () => {
   const standing = open((mandate) => app.doors.identity.standOf(mandate));
   const caller = await newCaller();
   const told: (string | null)[] = [];
@@ -51,7 +51,7 @@ it("hears a right that was taken, the end of its key, and nothing after that", a
   expect(told.length).toBe(2);
 });
 
-it("who cannot be looked up stands for five seconds, then is taken for gone", async () => {
+test("who cannot be looked up stands for five seconds, then is taken for gone", async () => {
   let asked = 0;
   const standing = open(() => (asked++, down()));
   const told: (Caller | null)[] = [];
@@ -65,7 +65,7 @@ it("who cannot be looked up stands for five seconds, then is taken for gone", as
   expect(reported).toEqual([expect.stringContaining("could not be looked up")]);
 });
 
-it("a store that answers again within that time ends nothing", async () => {
+test("a store that answers again within that time ends nothing", async () => {
   let isDown = true;
   let asked = 0;
   const standing = open((mandate) => {
@@ -84,7 +84,7 @@ it("a store that answers again within that time ends nothing", async () => {
   expect([told, reported]).toEqual([[], []]);
 });
 
-it("who stops watching while they are looked up hears nothing", async () => {
+test("who stops watching while they are looked up hears nothing", async () => {
   const answers: (() => void)[] = [];
   const standing = open(() => new Promise((resolve) => answers.push(() => resolve(null))));
   const told: (Caller | null)[] = [];

@@ -1,7 +1,7 @@
 // Who is calling, through the real store and directory.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../../../test/fixtures/app.ts";
 import { mandateOf, type Caller } from "../../contract/call.ts";
 import { createCapsules } from "./capsules.ts";
@@ -32,7 +32,7 @@ const newKey = (userId: string, change: object = {}) =>
   });
 
 describe("keys", () => {
-  it("C50: the first start's keys stand for owner and cli, each with its capsule", async () => {
+  test("C50: the first start's keys stand for owner and cli, each with its capsule", async () => {
     expect(admin).toMatchObject({
       userId: "owner",
       role: "admin",
@@ -49,7 +49,7 @@ describe("keys", () => {
     });
   });
 
-  it("R050: no credential, another scheme, and unknown keys are refused", async () => {
+  test("R050: no credential, another scheme, and unknown keys are refused", async () => {
     const identity = app.doors.identity;
     expect(() => identity.identify({ authorization: undefined, cookie: undefined })).toThrow(
       /needs a credential/,
@@ -63,7 +63,7 @@ describe("keys", () => {
     await expect(identify(wrong)).rejects.toMatchObject(refused("bad_credentials"));
   });
 
-  it("a connection's key is remembered, and looked at again when it changes or was revoked", async () => {
+  test("a connection's key is remembered, and looked at again when it changes or was revoked", async () => {
     const { identity, directory } = app.doors;
     const userId = await newUser();
     const [one, two] = [await newKey(userId), await newKey(userId)];
@@ -76,7 +76,7 @@ describe("keys", () => {
     expect(await come(two.secret)).toMatchObject({ keyId: two.key.id });
   });
 
-  it("C39: who asked is looked up again: gone with the user, the key, or another's key", async () => {
+  test("C39: who asked is looked up again: gone with the user, the key, or another's key", async () => {
     const { identity, directory } = app.doors;
     const userId = await newUser();
     const { key } = await newKey(userId);
@@ -100,7 +100,7 @@ describe("keys", () => {
     expect(await identity.again(left(userId, key.id))).toBeNull();
   });
 
-  it("R033: a tool is switched by whoever may configure it, and must exist", async () => {
+  test("R033: a tool is switched by whoever may configure it, and must exist", async () => {
     const { directory } = app.doors;
     const { secret } = await newKey(await newUser(), { scopes: ["*"], level: "admin" });
     await expect(
@@ -113,7 +113,7 @@ describe("keys", () => {
     await directory.switchTool(admin, "system_time", true);
   });
 
-  it("R053: a revoked key is refused before the revocation is acknowledged", async () => {
+  test("R053: a revoked key is refused before the revocation is acknowledged", async () => {
     const { key, secret } = await newKey(await newUser({ plan: "free" }));
     expect(await identify(secret)).toMatchObject({
       keyId: key.id,
@@ -128,7 +128,7 @@ describe("keys", () => {
     });
   });
 
-  it("an expired key is refused, known or not", async () => {
+  test("an expired key is refused, known or not", async () => {
     const { secret } = await newKey(await newUser(), { expiresAt: clock + 1_000 });
     const later = await newKey(await newUser(), { expiresAt: clock + 1_000 });
     await identify(secret);
@@ -140,7 +140,7 @@ describe("keys", () => {
     });
   });
 
-  it("a key lives 90 days unless told otherwise, and rotates with an overlap", async () => {
+  test("a key lives 90 days unless told otherwise, and rotates with an overlap", async () => {
     const userId = await newUser();
     const capsule = await app.doors.directory.createCapsule(admin, {
       name: "one",
@@ -160,7 +160,7 @@ describe("keys", () => {
     expect(await identify(next.secret)).toMatchObject({ userId });
   });
 
-  it("last use is written in batches", async () => {
+  test("last use is written in batches", async () => {
     const { key, secret } = await newKey(await newUser());
     await identify(secret);
     await app.doors.identity.flush();
@@ -168,7 +168,7 @@ describe("keys", () => {
     await app.doors.identity.flush();
   });
 
-  it("R067 C8: the plan gives the level; a key may be given another one", async () => {
+  test("R067 C8: the plan gives the level; a key may be given another one", async () => {
     const levels = {
       free: "execute_basic",
       starter: "execute_basic",
@@ -190,7 +190,7 @@ describe("keys", () => {
     expect((await identify((await newKey(boss, { scopes: ["admin"] })).secret)).role).toBe("admin");
   });
 
-  it("a changed user is somebody else at the next request", async () => {
+  test("a changed user is somebody else at the next request", async () => {
     const userId = await newUser({ plan: "free" });
     const { secret } = await newKey(userId);
     expect((await identify(secret)).level).toBe("execute_basic");
@@ -200,7 +200,7 @@ describe("keys", () => {
 });
 
 describe("the directory", () => {
-  it("§2.12: refuses taken ids, unknown users, capsules and tools, each with its field", async () => {
+  test("§2.12: refuses taken ids, unknown users, capsules and tools, each with its field", async () => {
     const { directory } = app.doors;
     await directory.createUser(admin, { id: "bob", name: "Bob" });
     await expect(directory.createUser(admin, { id: "bob", name: "B" })).rejects.toMatchObject({
@@ -226,7 +226,7 @@ describe("the directory", () => {
     });
   });
 
-  it("T20: nothing of another tenant is seen or changed", async () => {
+  test("T20: nothing of another tenant is seen or changed", async () => {
     const stranger = { ...admin, tenantId: "elsewhere" };
     await expect(app.doors.directory.getUser(stranger, "owner")).rejects.toMatchObject({
       fault: { code: "NOT_FOUND" },
@@ -240,7 +240,7 @@ describe("the directory", () => {
     });
   });
 
-  it("T20: a tenant that is not there has neither plan nor levels", async () => {
+  test("T20: a tenant that is not there has neither plan nor levels", async () => {
     const { directory } = app.doors;
     const stranger = { ...admin, tenantId: "elsewhere" };
     const missing = { fault: { code: "NOT_FOUND", reason: "unknown" } };
@@ -251,7 +251,7 @@ describe("the directory", () => {
     expect((await directory.levels(admin))(user)).toBe("execute_advanced");
   });
 
-  it("a user of a tenant without plan and default capsule may only look, and has no tools", async () => {
+  test("a user of a tenant without plan and default capsule may only look, and has no tools", async () => {
     const row = { id: "bare", name: "Bare", role: "user", roles: [], plan: null } as const;
     await app.app.store.users.create({ ...row, tenantId: "bare", createdAt: clock });
     const mandate = { ...mandateOf(admin), tenantId: "bare", userId: "bare", keyId: null };
@@ -260,7 +260,7 @@ describe("the directory", () => {
     expect(await app.app.engine.discover(caller as Caller)).toEqual([]);
   });
 
-  it("a capsule may hold every tool, or one as it is pinned; a pin that is none is refused", async () => {
+  test("a capsule may hold every tool, or one as it is pinned; a pin that is none is refused", async () => {
     const { directory } = app.doors;
     const create = (...capabilities: string[]) =>
       directory.createCapsule(admin, { name: "pinned", capabilities });
@@ -279,7 +279,7 @@ describe("the directory", () => {
     });
   });
 
-  it("a key without an end, such as the installation's own, gets 90 days when it is rotated", async () => {
+  test("a key without an end, such as the installation's own, gets 90 days when it is rotated", async () => {
     const { directory } = app.doors;
     const { keyId } = await app.callerOf(app.cliKey);
     expect((await directory.getKey(admin, keyId ?? "")).expiresAt).toBeNull();
@@ -288,7 +288,7 @@ describe("the directory", () => {
     expect((await directory.getKey(admin, keyId ?? "")).expiresAt).toBe(clock + 60_000);
   });
 
-  it("a user is taken for the key they used last, of unused ones for the newest", async () => {
+  test("a user is taken for the key they used last, of unused ones for the newest", async () => {
     const { directory } = app.doors;
     const userId = await newUser();
     const keyNow = async () => (await directory.callerFor(admin, userId)).keyId;
@@ -307,7 +307,7 @@ describe("the directory", () => {
     expect(await keyNow()).toBe(first.key.id);
   });
 
-  it("what a key may do is told to its owner and to administrators, and whether it lets anybody in", async () => {
+  test("what a key may do is told to its owner and to administrators, and whether it lets anybody in", async () => {
     const { directory } = app.doors;
     const userId = await newUser();
     const [mine, brief] = [await newKey(userId), await newKey(userId, { expiresAt: clock + 10 })];
@@ -330,7 +330,7 @@ describe("the directory", () => {
       });
   });
 
-  it("capsules hold canonical names; a change is effective at the next call", async () => {
+  test("capsules hold canonical names; a change is effective at the next call", async () => {
     const { directory } = app.doors;
     const capsule = await directory.createCapsule(admin, {
       id: "tiny",
@@ -358,7 +358,7 @@ describe("the directory", () => {
     );
   });
 
-  it("the default capsule may move", async () => {
+  test("the default capsule may move", async () => {
     // Whoever has a key is asked about with that key's capsule.
     await app.doors.directory.createUser(admin, { id: "keyless", name: "Keyless" });
     await app.doors.directory.createCapsule(admin, {
@@ -379,7 +379,7 @@ let signIns = 0;
 const newId = (): string => `sgn_${++signIns}`;
 
 describe("console sessions", () => {
-  it("the one-time link works once and becomes a session of the owner", async () => {
+  test("the one-time link works once and becomes a session of the owner", async () => {
     const { identity } = app.doors;
     const { token } = await identity.createLoginToken(await app.callerOf(app.adminKey));
     const session = await identity.redeemLoginToken(token);
@@ -402,7 +402,7 @@ describe("console sessions", () => {
     await identity.signOut(undefined);
   });
 
-  it("what was asked for in a session outlives signing out, and ends when somebody ends the sign-in", async () => {
+  test("what was asked for in a session outlives signing out, and ends when somebody ends the sign-in", async () => {
     const { identity } = app.doors;
     const signIn = async () => {
       const { token } = await identity.createLoginToken(admin);
@@ -428,7 +428,7 @@ describe("console sessions", () => {
     expect(await identity.again(another)).toBeNull();
   });
 
-  it("sign-ins of others are for administrators", async () => {
+  test("sign-ins of others are for administrators", async () => {
     const { identity } = app.doors;
     const { secret } = await newKey(await newUser());
     const user = await identify(secret);
@@ -440,7 +440,7 @@ describe("console sessions", () => {
     });
   });
 
-  it("a link made within a session proves nobody anew; one whose session is unknown proves nothing", async () => {
+  test("a link made within a session proves nobody anew; one whose session is unknown proves nothing", async () => {
     const sessions = createSessions({ store: app.app.store, now: () => clock, newId });
     const within = async (parent: { id: string; keyId: string | null } | null) => {
       const maker = parent === null ? OWNER : { ...OWNER, signIn: parent };
@@ -457,7 +457,7 @@ describe("console sessions", () => {
     expect(second && (await sessions.provenAt({ ...second, parentId: "sgn_none" }))).toBe(0);
   });
 
-  it("a link runs out after 15 minutes, a session when idle or too old", async () => {
+  test("a link runs out after 15 minutes, a session when idle or too old", async () => {
     const sessions = createSessions({ store: app.app.store, now: () => clock, newId });
     const { token: stale } = await sessions.createLoginToken(OWNER);
     clock += 15 * 60_000;
@@ -495,14 +495,14 @@ describe("when things are missing", () => {
     anonymousUserId: null,
   });
 
-  it("a store that does not answer is 503, never anonymous and never 401", async () => {
+  test("a store that does not answer is 503, never anonymous and never 401", async () => {
     const identity = createIdentity(powers());
     await expect(async () => identity.identify(bearer(app.adminKey))).rejects.toMatchObject({
       fault: { code: "UNAVAILABLE", reason: "engine_unavailable" },
     });
   });
 
-  it("without authentication (loopback only) a request without credential acts as the owner", async () => {
+  test("without authentication (loopback only) a request without credential acts as the owner", async () => {
     const store = { ...app.app.store, shared: true };
     const open = createIdentity({ ...powers(), store, anonymousUserId: "owner" });
     expect(await open.identify({ authorization: undefined, cookie: undefined })).toMatchObject({
@@ -519,7 +519,7 @@ describe("when things are missing", () => {
     ).rejects.toMatchObject(refused("no_credentials"));
   });
 
-  it("on a shared store another instance's revocation is seen within its lease", async () => {
+  test("on a shared store another instance's revocation is seen within its lease", async () => {
     const facts = await app.app.store.facts.get("server.secret");
     const store = { ...app.app.store, shared: true };
     const other = createIdentity({ ...powers(), store, serverSecret: facts ?? "" });

@@ -1,9 +1,9 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { isWellFormed, matches, mintKey, prefixOf, sealKey } from "./keys.ts";
 
 const SECRET = "a".repeat(64);
 
-it("R055: a key has 256 random bits, a checksum, and is kept only as salted hash and prefix", () => {
+test("R055: a key has 256 random bits, a checksum, and is kept only as salted hash and prefix", () => {
   const a = mintKey(SECRET);
   const b = mintKey(SECRET);
   expect(a.secret).toMatch(/^ost_local_[0-9A-Za-z]{49}$/);
@@ -14,7 +14,7 @@ it("R055: a key has 256 random bits, a checksum, and is kept only as salted hash
   expect(a.salt).not.toBe(b.salt);
 });
 
-it("a wrong character anywhere is found by the checksum", () => {
+test("a wrong character anywhere is found by the checksum", () => {
   const { secret } = mintKey(SECRET);
   expect(isWellFormed(secret)).toBe(true);
   for (let at = 10; at < secret.length; at++) {
@@ -24,7 +24,7 @@ it("a wrong character anywhere is found by the checksum", () => {
   expect(isWellFormed(secret.slice(0, -1))).toBe(false);
 });
 
-it("a preset key is taken as it stands from 32 characters on", () => {
+test("a preset key is taken as it stands from 32 characters on", () => {
   const preset = "p".repeat(32);
   expect(isWellFormed(preset)).toBe(true);
   expect(isWellFormed(preset.slice(1))).toBe(false);
@@ -32,7 +32,7 @@ it("a preset key is taken as it stands from 32 characters on", () => {
   expect(prefixOf(preset)).toMatch(/^preset_[0-9a-f]{12}$/);
 });
 
-it("matches only the same key under the same server secret", () => {
+test("matches only the same key under the same server secret", () => {
   const key = mintKey(SECRET);
   expect(matches(key.secret, key, SECRET)).toBe(true);
   expect(matches(mintKey(SECRET).secret, key, SECRET)).toBe(false);

@@ -1,13 +1,13 @@
 // The text format, read back by a strict parser.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parsePage } from "../../../test/fixtures/prometheus.ts";
 import { counter, histogram, pageOf, readGauge, setGauge, type Family } from "./exposition.ts";
 
 const read = async (...families: Family[]) => parsePage(await pageOf(families));
 
 describe("the text format", () => {
-  it("label values come back as they were, whatever is in them", async () => {
+  test("label values come back as they were, whatever is in them", async () => {
     const anything = fc.uniqueArray(fc.string({ unit: "binary", maxLength: 20 }), { maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(anything, async (values) => {
@@ -23,7 +23,7 @@ describe("the text format", () => {
     );
   });
 
-  it("a histogram counts every value once, in the first bucket that holds it", async () => {
+  test("a histogram counts every value once, in the first bucket that holds it", async () => {
     const seconds = histogram({ name: "t_seconds", help: "T", labels: ["a"], bounds: [0.1, 1] });
     for (const value of [0, 0.1, 0.11, 1, 7]) seconds.of("x").observe(value);
     const lines = (await pageOf([seconds])).split("\n").slice(2, -1);
@@ -36,7 +36,7 @@ describe("the text format", () => {
     ]);
   });
 
-  it("beyond its maximum a family has only `other`, and no count is lost", async () => {
+  test("beyond its maximum a family has only `other`, and no count is lost", async () => {
     const one = counter({ name: "one_total", help: "One", labels: ["a"], max: 3 });
     const two = counter({ name: "two_total", help: "Two", labels: ["a", "b"], max: 3 });
     for (let i = 0; i < 10; i++) {
@@ -60,7 +60,7 @@ describe("the text format", () => {
     ]);
   });
 
-  it("a reading that fails, says nothing or does not come is left out; the page comes", async () => {
+  test("a reading that fails, says nothing or does not come is left out; the page comes", async () => {
     const about = (name: string) => ({ name, help: "Help" });
     const page = await read(
       readGauge(about("fails"), () => Promise.reject(new Error("out"))),
@@ -89,7 +89,7 @@ describe("the text format", () => {
     ]);
   });
 
-  it("the parser itself refuses what is not of the format", () => {
+  test("the parser itself refuses what is not of the format", () => {
     const head = "# HELP a A\n# TYPE a counter\n";
     for (const wrong of [
       `${head}a 1`,

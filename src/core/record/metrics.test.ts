@@ -1,6 +1,6 @@
 // The page of /metrics: what is on it, what a call adds to it, and what nobody can make of it.
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { startApp, type StartedApp } from "../../../test/fixtures/app.ts";
 import { parsePage, seriesOf, type ParsedFamily } from "../../../test/fixtures/prometheus.ts";
@@ -87,7 +87,7 @@ const echo = () => call("system/echo", { text: "hi" });
 const stages = EXECUTE.map(({ name }) => name);
 
 describe("what stands on the page", () => {
-  it("R191: the four names stand on the page exactly as written", async () => {
+  test("R191: the four names stand on the page exactly as written", async () => {
     await app.app.engine.discover(admin);
     await echo();
     await call("no/such");
@@ -109,7 +109,7 @@ describe("what stands on the page", () => {
     expect(valueOf(page, "tool_discovery_count")).toBeGreaterThan(50);
   });
 
-  it("R191: over HTTP, to administrators and keys with scope metrics:read, to nobody else", async () => {
+  test("R191: over HTTP, to administrators and keys with scope metrics:read, to nobody else", async () => {
     const scrape = (key: string) =>
       fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${key}` } });
     const keyOf = async (scopes: string[]): Promise<string> =>
@@ -126,7 +126,7 @@ describe("what stands on the page", () => {
     expect((await fetch(`${app.url}/metrics`)).status).toBe(401);
   });
 
-  it("what the process uses, under the usual names, in base units", async () => {
+  test("what the process uses, under the usual names, in base units", async () => {
     const page = await pageOf();
     expect(valueOf(page, "process_resident_memory_bytes")).toBeGreaterThan(10_000_000);
     expect(valueOf(page, "nodejs_heap_size_used_bytes")).toBeGreaterThan(1_000_000);
@@ -141,7 +141,7 @@ describe("what stands on the page", () => {
 });
 
 describe("what a call adds", () => {
-  it("R209: one call, one verdict and one duration per stage", async () => {
+  test("R209: one call, one verdict and one duration per stage", async () => {
     const before = await pageOf();
     await echo();
     const after = await pageOf();
@@ -160,7 +160,7 @@ describe("what a call adds", () => {
     expect(rose("ostiary_audit_group_size_sum", {})).toBeGreaterThanOrEqual(2);
   });
 
-  it("a refusal is a denial of its stage, a timeout is no mere cancel", async () => {
+  test("a refusal is a denial of its stage, a timeout is no mere cancel", async () => {
     const denied = await rise("ostiary_verdicts_total", { stage: "input", verdict: "deny" }, () =>
       call("system/echo", { text: 7 }),
     );
@@ -170,7 +170,7 @@ describe("what a call adds", () => {
     expect(await rise("tool_execution_total", status, late)).toBe(1);
   });
 
-  it("who waits for a person is counted as held, as waiting, and by how long it took", async () => {
+  test("who waits for a person is counted as held, as waiting, and by how long it took", async () => {
     const hold = { stage: "approval", verdict: "hold" };
     let outcome: Outcome | null = null;
     expect(
@@ -187,7 +187,7 @@ describe("what a call adds", () => {
     expect(valueOf(await pageOf(), "ostiary_approvals_pending")).toBe(0);
   });
 
-  it("who runs and who waits for a place", async () => {
+  test("who runs and who waits for a place", async () => {
     const cancel = new AbortController();
     const calls = [1, 2, 3].map(() =>
       call("system/slow", { ms: 60_000 }, admin, { signal: cancel.signal }),
@@ -202,7 +202,7 @@ describe("what a call adds", () => {
     expect(valueOf(await pageOf(), "ostiary_queue_waiting")).toBe(0);
   });
 
-  it("the mode in force is 1, the others are 0", async () => {
+  test("the mode in force is 1, the others are 0", async () => {
     const mode = async () =>
       (await pageOf())
         .get("ostiary_mode")
@@ -220,7 +220,7 @@ describe("what a call adds", () => {
     expect((await mode())?.[0]).toEqual(["NORMAL", 1]);
   });
 
-  it("what cannot be told is left out: nothing is sent on, nobody stands upstream, the box was not tried", async () => {
+  test("what cannot be told is left out: nothing is sent on, nobody stands upstream, the box was not tried", async () => {
     const page = await pageOf();
     expect(valueOf(page, "ostiary_outbox_pending")).toBe(0);
     expect(page.get("ostiary_upstream_up")?.samples).toEqual([]);
@@ -231,7 +231,7 @@ describe("what a call adds", () => {
     );
   });
 
-  it("a record that cannot be written shows, and the page still comes", async () => {
+  test("a record that cannot be written shows, and the page still comes", async () => {
     broken = true;
     try {
       const failures = await rise("ostiary_audit_failures_total", {}, () =>
@@ -253,7 +253,7 @@ describe("labels", () => {
     return metrics;
   };
 
-  it("C21: no caller can make a series of a name, not even one that the gate was not asked about", async () => {
+  test("C21: no caller can make a series of a name, not even one that the gate was not asked about", async () => {
     await call("no/such-1");
     await call("system/echo", { text: "x" }, admin, { idempotencyKey: "k1" });
     const conflict = await call("no/such-2", {}, admin, { idempotencyKey: "k1" });
@@ -264,7 +264,7 @@ describe("labels", () => {
     expect(text).not.toMatch(/user_id|agent_id/);
   });
 
-  it("C21: identity labels are opt-in and bounded", async () => {
+  test("C21: identity labels are opt-in and bounded", async () => {
     const metrics = of(true);
     const outcome = await call("no/such");
     for (let i = 0; i < 1_005; i++) metrics.ended({ ...admin, userId: `user${i}` }, outcome);
@@ -275,7 +275,7 @@ describe("labels", () => {
     expect(valueOf(page, "tool_permission_denied", { user_id: "other" })).toBe(5);
   });
 
-  it("C21: 1,000 tools and 1,000 users are at most 30,000 series and 3 MB; 100,000 tools 60,000", async () => {
+  test("C21: 1,000 tools and 1,000 users are at most 30,000 series and 3 MB; 100,000 tools 60,000", async () => {
     const [ran, refused] = [
       await echo(),
       await call("system/careful", {}, { ...agent, level: "view_only" }),

@@ -1,5 +1,5 @@
 // The record through the real store: what is durable, what is masked, what a crash leaves, what streams.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../../../test/fixtures/app.ts";
 import { slowTool } from "../../../test/fixtures/slow-tool.ts";
 import type { Caller, Call, Outcome } from "../../contract/call.ts";
@@ -32,7 +32,7 @@ const echo = (caller: Caller, text = "x", more: object = {}): Promise<Outcome> =
 const TAGGED = /^\[masked:[0-9a-f]{12}\]$/;
 
 describe("history", () => {
-  it("R199: values of secret-like fields are masked before they are stored", async () => {
+  test("R199: values of secret-like fields are masked before they are stored", async () => {
     const { executionId } = await echo(cli, "plain", {
       password: "hunter2",
       nested: [{ apiKey: "abc" }],
@@ -48,7 +48,7 @@ describe("history", () => {
     ).not.toContain("hunter2");
   });
 
-  it("R186: pages by cursor are stable, and a forged cursor is a clear fault", async () => {
+  test("R186: pages by cursor are stable, and a forged cursor is a clear fault", async () => {
     for (let i = 0; i < 5; i++) await echo(cli, `page ${i}`);
     const first = await app.doors.history.list(cli, {
       limit: 2,
@@ -71,7 +71,7 @@ describe("history", () => {
     expect(last.next).toBeNull();
   });
 
-  it("R051 R187: figures and use count the caller's own; the tool's count everybody's", async () => {
+  test("R051 R187: figures and use count the caller's own; the tool's count everybody's", async () => {
     const mine = (await app.doors.history.usage(cli, "system/echo"))[0]?.total ?? 0;
     await echo(admin);
     await echo(cli);
@@ -85,7 +85,7 @@ describe("history", () => {
 });
 
 describe("the memory window", () => {
-  it("R185: answers as the store does, and the oldest leave first", async () => {
+  test("R185: answers as the store does, and the oldest leave first", async () => {
     const recent = createRecent(2); // the start and the end of two
     const events = async (id: string) =>
       (await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 10_000)).filter(
@@ -116,7 +116,7 @@ describe("the memory window", () => {
     createRecent(0).add({ seq: 1, event: start as LogEvent });
   });
 
-  it("R185: what is larger than usual leaves room for fewer, and spoils none", async () => {
+  test("R185: what is larger than usual leaves room for fewer, and spoils none", async () => {
     const recent = createRecent(4); // eight events of 16 KiB on average
     const { executionId } = await echo(cli, "window", { unknown: 1 });
     const since = await app.app.store.log.since(0, { tenantId: "local", actor: "cli" }, 10_000);
@@ -186,7 +186,7 @@ describe("recovery", () => {
     return id;
   };
 
-  it("R125: an execution over every deadline is closed as OUTCOME_UNKNOWN; a young and an active one are not", async () => {
+  test("R125: an execution over every deadline is closed as OUTCOME_UNKNOWN; a young and an active one are not", async () => {
     const now = Date.now();
     const stale = await openRow(now - 900_000, "inst_gone");
     const young = await openRow(now - 1_000, "inst_gone");
@@ -202,7 +202,7 @@ describe("recovery", () => {
     expect(await app.doors.history.get(cli, ours)).toMatchObject({ status: "running" });
   });
 
-  it("design §1.6: what this instance left open is closed at its next start", async () => {
+  test("design §1.6: what this instance left open is closed at its next start", async () => {
     const first = await startApp({ tools: [slowTool({ runs: [] })], listen: false });
     const left = await startLeftOpen(first);
     await first.stop();
@@ -249,7 +249,7 @@ describe("the live stream", () => {
     return events;
   };
 
-  it("tells the owner of start and end, in order, and nobody else", async () => {
+  test("tells the owner of start and end, in order, and nobody else", async () => {
     const stop = new AbortController();
     const mine = collect(app.doors.live.subscribe(cli, { signal: stop.signal }), 2);
     const others = collect(app.doors.live.subscribe(admin, { signal: stop.signal }), 1);
@@ -267,7 +267,7 @@ describe("the live stream", () => {
     expect(await others).toEqual([]);
   });
 
-  it("resumes after the last event seen, nothing missing and nothing twice", async () => {
+  test("resumes after the last event seen, nothing missing and nothing twice", async () => {
     const before = await app.app.store.log.head();
     const ids = [];
     for (let i = 0; i < 3; i++) ids.push((await echo(cli, `resume ${i}`)).executionId);
@@ -282,7 +282,7 @@ describe("the live stream", () => {
     ]).toEqual(ids);
   });
 
-  it("cuts off a reader that lags too far behind", async () => {
+  test("cuts off a reader that lags too far behind", async () => {
     const live = createLive(app.app.store.log);
     const stop = new AbortController();
     const stream = live.subscribe(cli, { signal: stop.signal })[Symbol.asyncIterator]();
@@ -305,7 +305,7 @@ describe("the live stream", () => {
 });
 
 describe("a store that cannot write", () => {
-  it("L06: refuses with 503 and says which engine", async () => {
+  test("L06: refuses with 503 and says which engine", async () => {
     const failed: string[] = [];
     const recorder = createRecorder({
       log: {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { testCaller, testTool } from "../../../test/fixtures/gate.ts";
 import type { Caller } from "../../contract/call.ts";
 import type { WrittenStart } from "../../storage/store/store.ts";
@@ -46,7 +46,7 @@ function bodyOf(caller: Caller, tool: Tool | null, change: Partial<WrittenStart>
 }
 
 describe("the text of a start", () => {
-  it("says what the body says, whatever was written before it", () => {
+  test("says what the body says, whatever was written before it", () => {
     const callers = [
       testCaller(),
       testCaller({ userId: 'b"ob\n', capsuleId: null, keyId: null, roles: [] }),
@@ -89,7 +89,7 @@ describe("the text of a start", () => {
     );
   });
 
-  it("leaves out what has its usual value", () => {
+  test("leaves out what has its usual value", () => {
     const caller = testCaller();
     const text = createStartText()({ caller, tool: null }, bodyOf(caller, null, {}));
     for (const name of Object.keys(USUAL)) expect(text).not.toContain(`"${name}"`);

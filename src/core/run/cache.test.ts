@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Call, Caller, JsonObject } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { cachedRunners } from "./cache.ts";
@@ -42,7 +42,7 @@ const call = ({ args = { q: 1 }, caller = {}, tool = {}, metadata }: Asked = {})
     metadata: metadata ?? null,
   }) as unknown as Call;
 
-it("the same question of the same caller is answered again, and told as such", async () => {
+test("the same question of the same caller is answered again, and told as such", async () => {
   const run = runnerOf();
   expect(await run(call({ args: { a: 1, b: 2 } }))).toMatchObject({
     output: { ran: 1 },
@@ -57,7 +57,7 @@ it("the same question of the same caller is answered again, and told as such", a
   expect([ran, hits]).toEqual([1, 1]);
 });
 
-it("another tenant, caller, key, definition, argument or rule is another question", async () => {
+test("another tenant, caller, key, definition, argument or rule is another question", async () => {
   const run = runnerOf();
   await run(call());
   for (const other of [
@@ -76,7 +76,7 @@ it("another tenant, caller, key, definition, argument or rule is another questio
   expect([ran, hits]).toEqual([9, 0]);
 });
 
-it("only tools that say so and change nothing are remembered", async () => {
+test("only tools that say so and change nothing are remembered", async () => {
   const run = runnerOf();
   for (const tool of [
     { cacheable: false },
@@ -88,7 +88,7 @@ it("only tools that say so and change nothing are remembered", async () => {
   expect([ran, hits]).toEqual([8, 0]);
 });
 
-it("what failed, what is not whole and what is too large is asked for anew", async () => {
+test("what failed, what is not whole and what is too large is asked for anew", async () => {
   const run = runnerOf();
   const bad: RunResult[] = [
     { output: null, error: { code: "EXECUTION_FAILED", reason: "x", message: "x" }, metadata: {} },
@@ -104,7 +104,7 @@ it("what failed, what is not whole and what is too large is asked for anew", asy
   expect([ran, hits]).toEqual([10, 0]);
 });
 
-it("an answer ages, and a clock set back does not make it younger", async () => {
+test("an answer ages, and a clock set back does not make it younger", async () => {
   const run = runnerOf(10);
   await run(call());
   now += 9_999;
@@ -118,14 +118,14 @@ it("an answer ages, and a clock set back does not make it younger", async () => 
   expect([ran, hits]).toEqual([3, 1]);
 });
 
-it("who wants a fresh answer gets one, and the next gets that", async () => {
+test("who wants a fresh answer gets one, and the next gets that", async () => {
   const run = runnerOf();
   await run(call());
   expect(await run(call({ metadata: { cache: false } }))).toMatchObject({ output: { ran: 2 } });
   expect(await run(call())).toMatchObject({ output: { ran: 2 }, metadata: { cached: true } });
 });
 
-it("the memory it takes has a bound; with 0 seconds nothing is kept at all", async () => {
+test("the memory it takes has a bound; with 0 seconds nothing is kept at all", async () => {
   answer = () => ({ output: "x".repeat(100_000), error: null, metadata: {} });
   const run = runnerOf();
   for (let q = 0; q < 500; q++) await run(call({ args: { q } }));

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Call, CancelReason, ClientSide } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { runWithDeadline } from "./deadline.ts";
@@ -48,7 +48,7 @@ function start(facts: Parameters<typeof callOf>[1], runner: (call: Call) => Prom
 const never = (): Promise<RunResult> => new Promise(() => undefined);
 
 describe("the time of a call", () => {
-  it("runs out", async () => {
+  test("runs out", async () => {
     const { ended } = start({}, never);
     await vi.advanceTimersByTimeAsync(1_200);
     expect(await ended).toEqual({
@@ -59,7 +59,7 @@ describe("the time of a call", () => {
     });
   });
 
-  it("stands still while the caller's client is asked, and goes on with what was left", async () => {
+  test("stands still while the caller's client is asked, and goes on with what was left", async () => {
     let answer = (): void => undefined;
     const asked = clientThat(() => new Promise((resolve) => (answer = () => resolve({}))));
     const { ended, controller } = start({ client: asked }, async (call) => {
@@ -76,7 +76,7 @@ describe("the time of a call", () => {
     expect(await ended).toMatchObject({ kind: "cancelled", reason: "timeout" });
   });
 
-  it("goes on when the client could not be asked", async () => {
+  test("goes on when the client could not be asked", async () => {
     const asked = clientThat(() => Promise.reject(new Error("gone")));
     const { ended } = start({ client: asked }, async (call) => {
       await call.client?.ask({}, { server: "s", signal: call.signal }).catch(() => undefined);
@@ -86,7 +86,7 @@ describe("the time of a call", () => {
     expect(await ended).toMatchObject({ reason: "timeout" });
   });
 
-  it("begins anew with progress from upstream, five minutes at most", async () => {
+  test("begins anew with progress from upstream, five minutes at most", async () => {
     const seen: number[] = [];
     const onProgress = ({ progress }: { progress: number }): void => void seen.push(progress);
     const { controller, ended } = start({ route, onProgress }, async (call) => {
@@ -106,7 +106,7 @@ describe("the time of a call", () => {
     });
   });
 
-  it("R139: runs out when there was progress, but no more of it", async () => {
+  test("R139: runs out when there was progress, but no more of it", async () => {
     const { ended } = start({ route, onProgress: () => undefined }, async (call) => {
       await new Promise((resolve) => setTimeout(resolve, 900));
       call.onProgress?.({ progress: 1 });
@@ -118,14 +118,14 @@ describe("the time of a call", () => {
     });
   });
 
-  it("R139: of whoever waits for it is not the call's own", async () => {
+  test("R139: of whoever waits for it is not the call's own", async () => {
     const { controller, ended } = start({}, never);
     controller.abort("timeout");
     await vi.advanceTimersByTimeAsync(200);
     expect(await ended).toMatchObject({ reason: "timeout", limit: null });
   });
 
-  it("R141: what a tool handed over is there with what it noted", async () => {
+  test("R141: what a tool handed over is there with what it noted", async () => {
     const result: RunResult = { output: "half", error: null, metadata: { filesTouched: ["a"] } };
     const { ended } = start(
       {},
@@ -136,7 +136,7 @@ describe("the time of a call", () => {
     expect(await ended).toMatchObject({ kind: "cancelled", result });
   });
 
-  it("is not moved by the progress of a tool of this process", async () => {
+  test("is not moved by the progress of a tool of this process", async () => {
     const { controller } = start({ onProgress: () => undefined }, async (call) => {
       for (let progress = 1; ; progress++) {
         await new Promise((resolve) => setTimeout(resolve, 900));
@@ -147,7 +147,7 @@ describe("the time of a call", () => {
     expect(controller.signal.reason).toBe("timeout");
   });
 
-  it("hands log messages on, and the level that was asked for", async () => {
+  test("hands log messages on, and the level that was asked for", async () => {
     const notify = vi.fn();
     const client: ClientSide = {
       ...clientThat(() => Promise.resolve({})),

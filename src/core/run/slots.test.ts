@@ -1,10 +1,10 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createSlots } from "./slots.ts";
 
 const LIMITS = { maxRunning: 1, maxQueued: 1, maxQueueWaitMs: 10_000 };
 const never = new AbortController().signal;
 
-it("R124: a freed slot goes to whoever waits longest", async () => {
+test("R124: a freed slot goes to whoever waits longest", async () => {
   const slots = createSlots({ ...LIMITS, maxQueued: 2 });
   const first = slots.enter(never);
   const second = slots.enter(never);
@@ -20,7 +20,7 @@ it("R124: a freed slot goes to whoever waits longest", async () => {
   expect([slots.running, slots.queued]).toEqual([0, 0]);
 });
 
-it("a full queue refuses, and says when to come back", () => {
+test("a full queue refuses, and says when to come back", () => {
   const slots = createSlots(LIMITS);
   slots.enter(never);
   slots.enter(never).ready?.catch(() => undefined);
@@ -35,7 +35,7 @@ it("a full queue refuses, and says when to come back", () => {
   );
 });
 
-it("leaving the queue, by abort, wait limit or release, frees the place and no slot is lost", async () => {
+test("leaving the queue, by abort, wait limit or release, frees the place and no slot is lost", async () => {
   const slots = createSlots({ ...LIMITS, maxQueueWaitMs: 20 });
   const holder = slots.enter(never);
   const gone = new AbortController();
@@ -53,7 +53,7 @@ it("leaving the queue, by abort, wait limit or release, frees the place and no s
   expect(slots.running).toBe(0);
 });
 
-it("a slot granted and released in the same moment is not lost", () => {
+test("a slot granted and released in the same moment is not lost", () => {
   const slots = createSlots(LIMITS);
   const holder = slots.enter(never);
   const waiting = slots.enter(never);

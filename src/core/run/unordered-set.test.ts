@@ -1,7 +1,7 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { UnorderedSet, type UnorderedItem } from "./unordered-set.ts";
 
-it("keeps exactly what came and did not go, in whatever order", () => {
+test("keeps exactly what came and did not go, in whatever order", () => {
   const passing = new UnorderedSet<UnorderedItem & { name: number }>();
   const items = Array.from({ length: 50 }, (_, name) => ({ name, index: -1 }));
   const here = new Set<(typeof items)[number]>();

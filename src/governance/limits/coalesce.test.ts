@@ -1,7 +1,7 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createCoalescer } from "./coalesce.ts";
 
-it("the first is served at once, the others together, in groups of one key and at most so large", async () => {
+test("the first is served at once, the others together, in groups of one key and at most so large", async () => {
   const groups: string[] = [];
   const crowd = createCoalescer(async (key, ids) => {
     groups.push(`${key}: ${ids.join(" ")}`);
@@ -15,7 +15,7 @@ it("the first is served at once, the others together, in groups of one key and a
   expect(await crowd.ask("a", "6")).toBe("a6");
 });
 
-it("a group that fails fails for its members only; nobody is left without an answer", async () => {
+test("a group that fails fails for its members only; nobody is left without an answer", async () => {
   let failing = true;
   const crowd = createCoalescer((_key, ids) => {
     if (failing) return Promise.reject(new Error("out"));

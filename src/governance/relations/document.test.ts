@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { relationsDocument } from "./document.ts";
 import type { DocumentVersion } from "../../contract/document.ts";
 import type { Relations } from "./relation.ts";
@@ -16,11 +16,11 @@ const { check, apply } = relationsDocument(() => relations, {
   inState: () => Promise.resolve(inForce),
 });
 
-it("L05: the shipped schema has all that the gate asks", async () => {
+test("L05: the shipped schema has all that the gate asks", async () => {
   expect(await check({ "schema.zed": shipped })).toEqual([]);
 });
 
-it("a schema without what the gate asks, another file, and a text that is none are refused with their place", async () => {
+test("a schema without what the gate asks, another file, and a text that is none are refused with their place", async () => {
   expect(await check({ "schema.zed": "definition user {}\n" })).toMatchObject([
     { message: "the definition tool is missing" },
     { message: "the definition tenant is missing" },
@@ -40,7 +40,7 @@ it("a schema without what the gate asks, another file, and a text that is none a
   ]);
 });
 
-it("takes effect when it is published, not when it is followed; a trial is refused", async () => {
+test("takes effect when it is published, not when it is followed; a trial is refused", async () => {
   const document = (text: string) => ({
     kind: "relations" as const,
     version: 1,

@@ -1,15 +1,15 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createAllowlist } from "./allowlist.ts";
 
 const canonical = (name: string): string | null => (name === "system_echo" ? "system/echo" : null);
 
-it("C6: unset and without the flag it is off; the flag alone refuses everything", () => {
+test("C6: unset and without the flag it is off; the flag alone refuses everything", () => {
   expect(createAllowlist({ whitelist: [], toolsPolicy: false }, canonical).state).toBe("off");
   const closed = createAllowlist({ whitelist: [], toolsPolicy: true }, canonical);
   expect([closed.state, closed.has("system/echo")]).toEqual(["on", false]);
 });
 
-it("R293: a list turns it on; names count in every spelling, prefixes do not", () => {
+test("R293: a list turns it on; names count in every spelling, prefixes do not", () => {
   const list = createAllowlist(
     { whitelist: ["system_echo", "file/read"], toolsPolicy: false },
     canonical,
@@ -23,7 +23,7 @@ it("R293: a list turns it on; names count in every spelling, prefixes do not", (
   ]);
 });
 
-it("C6: only the literal * means all", () => {
+test("C6: only the literal * means all", () => {
   expect(createAllowlist({ whitelist: ["*"], toolsPolicy: true }, canonical).has("a/b")).toBe(true);
   expect(createAllowlist({ whitelist: ["a/*"], toolsPolicy: true }, canonical).has("a/b")).toBe(
     false,

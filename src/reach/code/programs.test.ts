@@ -1,5 +1,5 @@
 // Programs that mean no harm, and programs that do: each ends, with a reason, and nobody beside it is hurt.
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import { createPrograms, LIMITS, type Program, type ProgramEnd } from "./programs.ts";
@@ -38,7 +38,7 @@ async function fault(source: string, host: Partial<Program> = {}): Promise<Fault
 }
 
 describe("a program", { timeout: 60_000 }, () => {
-  it("calls tools, finds them, prints, and returns what JSON can say", async () => {
+  test("calls tools, finds them, prints, and returns what JSON can say", async () => {
     expect(
       await run(`
         console.log("begins", { a: 1 });
@@ -51,7 +51,7 @@ describe("a program", { timeout: 60_000 }, () => {
     expect(await run("")).toEqual({ result: null, printed: [] });
   });
 
-  it("catches a refusal with its code and reason, and learns nothing of what broke inside", async () => {
+  test("catches a refusal with its code and reason, and learns nothing of what broke inside", async () => {
     const caught = (name: string): string =>
       `try { await call("${name}") } catch (e) { return [e.name, e.code, e.reason, e.message, e instanceof Error] }`;
     expect((await run(caught("refused"))).result).toEqual([
@@ -65,7 +65,7 @@ describe("a program", { timeout: 60_000 }, () => {
     expect(JSON.stringify(await run(caught("huge")))).toContain("answer_too_large");
   });
 
-  it("that fails says where, and what it printed last", async () => {
+  test("that fails says where, and what it printed last", async () => {
     expect(await fault("console.log('so far');\n\nnull.x")).toMatchObject({
       code: "EXECUTION_FAILED",
       reason: "program_failed",
@@ -100,12 +100,12 @@ describe("a program finds no way out", { timeout: 60_000 }, () => {
     "(() => { try { null.x } catch (e) { return e.constructor.constructor('return typeof process')() } })()",
     "typeof Error.prepareStackTrace",
   ];
-  it("by global names and by constructors", async () => {
+  test("by global names and by constructors", async () => {
     const { result } = await run(`return [${WAYS.join(", ")}]`);
     expect(result).toEqual(WAYS.map(() => "undefined"));
   });
 
-  it("by modules, or by leaving its function", async () => {
+  test("by modules, or by leaving its function", async () => {
     expect(await fault("return await import('node:fs')")).toMatchObject({
       reason: "program_failed",
     });
@@ -114,7 +114,7 @@ describe("a program finds no way out", { timeout: 60_000 }, () => {
     ).toBe("undefined");
   });
 
-  it("by what it changes for the next one, or for us", async () => {
+  test("by what it changes for the next one, or for us", async () => {
     await run(
       "Object.prototype.polluted = 1; Array.prototype.map = () => 'mine'; JSON.parse = () => 'mine'; globalThis.kept = 1; return 1",
     );
@@ -138,7 +138,7 @@ describe("a program finds no way out", { timeout: 60_000 }, () => {
 });
 
 describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
-  it.each([
+  test.each([
     ["a loop", "for (;;) {}", "program_too_long"],
     ["a loop that catches everything", "for (;;) try { for (;;) {} } catch {}", "program_too_long"],
     ["a loop in what is returned", "return { toJSON() { for (;;); } }", "program_too_long"],
@@ -156,7 +156,7 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
     expect(await fault(source)).toMatchObject({ reason });
   });
 
-  it("a flood of promises, objects or text ends for time or for memory", async () => {
+  test("a flood of promises, objects or text ends for time or for memory", async () => {
     for (const source of [
       "const f = () => Promise.resolve().then(f); await f()",
       "for (;;) Promise.resolve().then(() => 1)",
@@ -168,7 +168,7 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
       );
   });
 
-  it("10,000 calls: 50 go out, the others are refused to it", async () => {
+  test("10,000 calls: 50 go out, the others are refused to it", async () => {
     const before = calls.length;
     const { result } = await roomy.run({
       ...HOST,
@@ -179,7 +179,7 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
     expect(calls.length - before).toBe(50);
   });
 
-  it("few calls are under way at once", async () => {
+  test("few calls are under way at once", async () => {
     let [now, most] = [0, 0];
     const call = async (): Promise<{ value: number }> => {
       most = Math.max(most, ++now);
@@ -191,7 +191,7 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
     expect(most).toBe(4);
   });
 
-  it("what it prints is kept up to a limit, and what comes after it costs nothing", async () => {
+  test("what it prints is kept up to a limit, and what comes after it costs nothing", async () => {
     const { printed } = await run(
       "for (let i = 0; i < 5000; i++) console.log('line of some length ' + i); return 1",
     );
@@ -199,7 +199,7 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
     expect(printed.length).toBeGreaterThan(1_000);
   });
 
-  it("while it loops, this thread goes on", async () => {
+  test("while it loops, this thread goes on", async () => {
     let ticks = 0;
     const timer = setInterval(() => ticks++, 10);
     expect(await fault("for (;;) {}")).toMatchObject({ reason: "program_too_long" });
@@ -209,7 +209,7 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
 });
 
 describe("a cancel", { timeout: 60_000 }, () => {
-  it("ends a program and the calls it waits for", async () => {
+  test("ends a program and the calls it waits for", async () => {
     const controller = new AbortController();
     const cut: unknown[] = [];
     const call: Program["call"] = (_name, _given, signal) =>
@@ -226,7 +226,7 @@ describe("a cancel", { timeout: 60_000 }, () => {
     });
   });
 
-  it("of a program that has returned reaches the calls it left behind", async () => {
+  test("of a program that has returned reaches the calls it left behind", async () => {
     let left: AbortSignal | null = null;
     const call: Program["call"] = (_name, _given, signal) => {
       left = signal;

@@ -1,9 +1,9 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createProgramSlots } from "./slots.ts";
 
 const never = new AbortController().signal;
 
-it("nobody takes all places, and who waits comes next", async () => {
+test("nobody takes all places, and who waits comes next", async () => {
   const places = createProgramSlots({ all: 3, each: 2, waitMs: 60_000 });
   const first = await places.acquire("ada", never);
   await places.acquire("ada", never);
@@ -23,7 +23,7 @@ it("nobody takes all places, and who waits comes next", async () => {
   expect(third).toBe(true);
 });
 
-it("who waited long enough is told so, and who goes away waits no more", async () => {
+test("who waited long enough is told so, and who goes away waits no more", async () => {
   const places = createProgramSlots({ all: 1, each: 1, waitMs: 10 });
   const leave = await places.acquire("ada", never);
   await expect(places.acquire("bob", never)).rejects.toMatchObject({

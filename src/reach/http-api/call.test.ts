@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { testCaller, testTool } from "../../../test/fixtures/gate.ts";
 import { openPetApi, PET_DOCUMENT, type PetApi } from "../../../test/fixtures/pet-api.ts";
 import type { Call, JsonObject } from "../../contract/call.ts";
@@ -160,7 +160,7 @@ const endpoint = (url: string, change: object = {}): ApiSource => ({
 });
 
 describe("a call becomes a request", () => {
-  it("path, query, headers, body and the server's credential arrive where they belong", async () => {
+  test("path, query, headers, body and the server's credential arrive where they belong", async () => {
     const { run } = await opened(undefined, { url: `${api.url}/v1`, headers: KEY_HEADERS });
     const listed = await run("listPets", {
       limit: 5,
@@ -196,7 +196,7 @@ describe("a call becomes a request", () => {
     ]);
   });
 
-  it("a key in the address is put there and shown nowhere", async () => {
+  test("a key in the address is put there and shown nowhere", async () => {
     const { run } = await opened(endpoint("/echo?lang=en&q={q}"), {
       headers: { "query:key": "${credential:k}" },
     });
@@ -207,7 +207,7 @@ describe("a call becomes a request", () => {
     expect(JSON.stringify(result)).toContain("[credential]");
   });
 
-  it("traversal is refused before anything is sent", async () => {
+  test("traversal is refused before anything is sent", async () => {
     const { run } = await opened();
     for (const petId of ["..", "../admin", "%2e%2e", "..;/x"])
       expect((await run("getPet", { petId })).error).toMatchObject({
@@ -221,7 +221,7 @@ describe("a call becomes a request", () => {
     ]);
   });
 
-  it("an operation that was imported anew with other words is not called", async () => {
+  test("an operation that was imported anew with other words is not called", async () => {
     const { run, replace, operations } = await opened();
     replace(operations.map((one) => ({ ...one, description: `${one.description}.` })));
     expect((await run("getPet", { petId: "1" })).error).toMatchObject({
@@ -240,14 +240,14 @@ describe("redirects and hosts", () => {
   const to = (location: string) =>
     api.answers.set("/go", (_req, res) => void res.writeHead(302, { location }).end());
 
-  it("within the server they are followed, with its credential", async () => {
+  test("within the server they are followed, with its credential", async () => {
     to("/elsewhere?x=1");
     const { run } = await opened(endpoint("/go"), { headers: KEY_HEADERS });
     expect((await run("it")).output).toMatchObject({ body: { target: "/elsewhere?x=1" } });
     expect(api.seen.map(({ headers }) => headers["x-api-key"])).toEqual([SECRET, SECRET]);
   });
 
-  it("no other place is reached, however it is written", async () => {
+  test("no other place is reached, however it is written", async () => {
     const other = createServer((_req, res) => res.end("reached"));
     let reached = 0;
     other.on("connection", () => reached++);
@@ -297,7 +297,7 @@ describe("answers", () => {
   const get = async (change: object = {}, stage: Stage = {}) =>
     (await opened(endpoint("/x", change), stage)).run("it");
 
-  it("JSON, text, nothing, and bytes that are told but not handed on", async () => {
+  test("JSON, text, nothing, and bytes that are told but not handed on", async () => {
     answer(200, { ...JSON_TYPE, link: "</x?page=2>; rel=next" }, '{"a":1}');
     expect((await get()).output).toEqual({
       status: 200,
@@ -319,7 +319,7 @@ describe("answers", () => {
     expect((await get()).error).toBeNull();
   });
 
-  it("shaped: the chosen places, and the beginning of lists", async () => {
+  test("shaped: the chosen places, and the beginning of lists", async () => {
     answer(
       200,
       JSON_TYPE,
@@ -341,7 +341,7 @@ describe("answers", () => {
     });
   });
 
-  it("secrets in them are masked: those of the server, and those that look like one", async () => {
+  test("secrets in them are masked: those of the server, and those that look like one", async () => {
     answer(
       200,
       JSON_TYPE,
@@ -358,7 +358,7 @@ describe("answers", () => {
     expect(refused.error?.message).toBe('the API answered 400: {"message":"bad key [credential]"}');
   });
 
-  it("an error is told with its status and the beginning of what was said", async () => {
+  test("an error is told with its status and the beginning of what was said", async () => {
     answer(404, JSON_TYPE, `{"message":"no such pet${"x".repeat(5_000)}"}`);
     const { error } = await get();
     expect(error).toMatchObject({ code: "EXECUTION_FAILED", reason: "upstream_error" });
@@ -376,7 +376,7 @@ describe("answers", () => {
     expect((await get()).error?.remedy).toContain("credential");
   });
 
-  it("one that is too large is refused", async () => {
+  test("one that is too large is refused", async () => {
     answer(200, { "content-type": "text/plain" }, "x".repeat(SETTINGS.maxResultBytes + 1));
     expect((await get()).error).toMatchObject({
       reason: "upstream_protocol",
@@ -386,7 +386,7 @@ describe("answers", () => {
     expect((await get()).error).toBeNull();
   });
 
-  it("one that does not fit the schema that was approved is refused", async () => {
+  test("one that does not fit the schema that was approved is refused", async () => {
     const document = {
       openapi: "3.1.0",
       info: {},
@@ -423,7 +423,7 @@ describe("answers", () => {
 });
 
 describe("trouble", () => {
-  it("5xx and 429 open the breaker, 4xx do not", async () => {
+  test("5xx and 429 open the breaker, 4xx do not", async () => {
     api.answers.set(
       "/x",
       (req, res) =>
@@ -470,7 +470,7 @@ describe("trouble", () => {
     };
   }
 
-  it("R166: a lost answer is repeated once where that does no harm, unknown where it may have been a write", async () => {
+  test("R166: a lost answer is repeated once where that does no harm, unknown where it may have been a write", async () => {
     for (const [method, tool, times, expected, requests] of [
       ["POST", { idempotent: true }, 1, null, 2],
       ["POST", { idempotent: true, effects: "network" }, 2, "OUTCOME_UNKNOWN", 2],
@@ -487,7 +487,7 @@ describe("trouble", () => {
     }
   });
 
-  it("nobody listening: tried twice, and told", async () => {
+  test("nobody listening: tried twice, and told", async () => {
     const server = await dropping(0);
     server.close();
     const { run, reported } = await opened(endpoint("/x", { method: "POST" }), { url: server.url });
@@ -498,7 +498,7 @@ describe("trouble", () => {
     expect(reported).toEqual([]);
   });
 
-  it("a cancelled call lets go of the connection", async () => {
+  test("a cancelled call lets go of the connection", async () => {
     const gone = new AbortController();
     let closed: () => void = () => undefined;
     const left = new Promise<void>((resolve) => (closed = resolve));
@@ -513,7 +513,7 @@ describe("trouble", () => {
 });
 
 describe("the ways in", () => {
-  it("a document is fetched through the guard, from the host that was named", async () => {
+  test("a document is fetched through the guard, from the host that was named", async () => {
     const found = await importApi({ openapi: `${api.url}/docs/openapi.yaml` }, never);
     expect([found.operations.map(({ name }) => name), found.url]).toEqual([
       ["readNote"],
@@ -533,7 +533,7 @@ describe("the ways in", () => {
     });
   });
 
-  it("single endpoints: placeholders become arguments, fixed pairs stay", async () => {
+  test("single endpoints: placeholders become arguments, fixed pairs stay", async () => {
     const { operations, url } = await importApi(
       {
         endpoints: [
@@ -581,7 +581,7 @@ describe("the ways in", () => {
     ]);
   });
 
-  it.each([
+  test.each([
     [{ url: "https://other.example/x" }, "/endpoints/0/url"],
     [{ url: "http://127.0.0.1:1@evil.example/" }, "/endpoints/0/url"],
     [{ url: "/a/../b" }, "/endpoints/0/url"],
@@ -598,7 +598,7 @@ describe("the ways in", () => {
     });
   });
 
-  it("neither or both ways, and addresses that no API can have, are refused", async () => {
+  test("neither or both ways, and addresses that no API can have, are refused", async () => {
     for (const source of [
       {},
       { openapi: "x", endpoints: [] },

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readCorpus } from "../../../test/corpora/corpus.ts";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
@@ -41,7 +41,7 @@ const LIST = ["blue", "black"];
 const OBJECT = { R: 100, G: 200 };
 
 describe("every style of OpenAPI", () => {
-  it.each([
+  test.each([
     ["path", "simple", false, 5, "/5"],
     ["path", "simple", false, LIST, "/blue,black"],
     ["path", "simple", false, OBJECT, "/R,100,G,200"],
@@ -81,7 +81,7 @@ describe("every style of OpenAPI", () => {
     expect(target).toBe(place === "path" ? expected : `/x${expected}`);
   });
 
-  it("JSON in a parameter, fixed pairs of the query, and what is null or absent", () => {
+  test("JSON in a parameter, fixed pairs of the query, and what is null or absent", () => {
     expect(targetOf({ parameters: [parameter({ json: true })] }, { p: { a: [1] } })).toBe(
       "/x?p=%7B%22a%22%3A%5B1%5D%7D",
     );
@@ -90,7 +90,7 @@ describe("every style of OpenAPI", () => {
     );
   });
 
-  it("headers: lists and objects on one line", () => {
+  test("headers: lists and objects on one line", () => {
     const header = (explode: boolean) => [
       parameter({ in: "header", name: "X-Colors", style: "simple", explode }),
     ];
@@ -102,7 +102,7 @@ describe("every style of OpenAPI", () => {
     );
   });
 
-  it("bodies: JSON, forms and text", () => {
+  test("bodies: JSON, forms and text", () => {
     const body = (mediaType: string, value: Json) =>
       built({ method: "POST", body: { argument: "body", mediaType } }, { body: value });
     expect(body("application/vnd.api+json", { a: 1 })).toMatchObject({
@@ -132,7 +132,7 @@ const inPath = (value: string) =>
   );
 
 describe("arguments stay in their place", () => {
-  it.each([
+  test.each([
     ".",
     "..",
     "../admin",
@@ -154,7 +154,7 @@ describe("arguments stay in their place", () => {
     expect(() => inPath(value)).toThrow(AppError);
   });
 
-  it.each([
+  test.each([
     ["a/b", "a%2Fb"],
     ["?x=1#y", "%3Fx%3D1%23y"],
     ["@evil.example", "%40evil.example"],
@@ -167,13 +167,13 @@ describe("arguments stay in their place", () => {
     expect(inPath(value)).toBe(`/pets/${expected}/toys`);
   });
 
-  it("a missing part of the path is named", () => {
+  test("a missing part of the path is named", () => {
     expect(() =>
       targetOf({ path: "/{p}", parameters: [parameter({ in: "path", style: "simple" })] }, {}),
     ).toThrow("p is part of the path and missing");
   });
 
-  it("free keys of an object do not pose as other parameters or as the server's credential", () => {
+  test("free keys of an object do not pose as other parameters or as the server's credential", () => {
     const parameters = [parameter({}), parameter({ argument: "q", name: "q" })];
     expect(() => built({ parameters }, { p: { q: "1" } })).toThrow("parameter of its own");
     expect(() => built({ parameters }, { p: { key: "1" } }, { "query:key": "s3cret" })).toThrow(
@@ -191,7 +191,7 @@ describe("arguments stay in their place", () => {
     );
   });
 
-  it.each([
+  test.each([
     "Host",
     "Authorization",
     "Cookie",
@@ -215,7 +215,7 @@ describe("arguments stay in their place", () => {
     );
   });
 
-  it("nor one that the server sets itself, nor a second line", () => {
+  test("nor one that the server sets itself, nor a second line", () => {
     const parameters = [parameter({ in: "header", name: "X-Region", style: "simple" })];
     expect(() => built({ parameters }, { p: "us" }, { "x-region": "eu" })).toThrow(
       "is set by the server itself",
@@ -224,7 +224,7 @@ describe("arguments stay in their place", () => {
       expect(() => built({ parameters }, { p: value })).toThrow("no header may hold");
   });
 
-  it("whatever is put in, the address decodes to exactly that and never leaves its template", () => {
+  test("whatever is put in, the address decodes to exactly that and never leaves its template", () => {
     const parameters = [
       parameter({ argument: "id", name: "id", in: "path", style: "simple", explode: false }),
       parameter({ argument: "q", name: "q" }),
@@ -282,7 +282,7 @@ const list = (file: string): string[] =>
 describe.each(["ssrf/ssrf.txt", "traversal/traversal.txt", "url/urltestdata.json"])(
   "given lists: %s",
   (file) => {
-    it.skipIf(list(file).length === 0)(
+    test.skipIf(list(file).length === 0)(
       "no line as a path or a query value changes host or path",
       () => {
         const parameters = [

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { PET_DOCUMENT, PET_DOCUMENT_YAML } from "../../../test/fixtures/pet-api.ts";
 import { schemaErrors, schemaFault } from "../../util/schema/foreign-schema.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
@@ -22,7 +22,7 @@ async function faultOf(work: Promise<unknown>): Promise<Fault> {
 }
 
 describe("an OpenAPI document becomes definitions", () => {
-  it("one for every operation that can be called, named as the document or the path names it", async () => {
+  test("one for every operation that can be called, named as the document or the path names it", async () => {
     const { operations, title, url, notes } = await imported();
     expect(operations.map(({ name }) => name)).toEqual([
       "listPets",
@@ -52,7 +52,7 @@ describe("an OpenAPI document becomes definitions", () => {
     expect(told).toContain("/components/schemas/Pet refers to itself");
   });
 
-  it("references are put in place; what only answers have is left out; 3.0 becomes 2020-12", async () => {
+  test("references are put in place; what only answers have is left out; 3.0 becomes 2020-12", async () => {
     const { operations } = await imported();
     const schemaOf = (name: string) =>
       operations.find((definition) => definition.name === name)?.inputSchema ?? {};
@@ -112,7 +112,7 @@ describe("an OpenAPI document becomes definitions", () => {
     expect(schemaErrors(schemaOf("createPet"), { body: { nickname: null } })).not.toEqual([]);
   });
 
-  it("says how each is called, and what its method promises", async () => {
+  test("says how each is called, and what its method promises", async () => {
     const { operations } = await imported();
     const found = Object.fromEntries(operations.map((one) => [one.name, one]));
     expect(found["listPets"]?.operation).toMatchObject({
@@ -151,7 +151,7 @@ describe("an OpenAPI document becomes definitions", () => {
     expect(found["getPhoto"]?.operation).toMatchObject({ security: [] });
   });
 
-  it("authorization becomes headers with references, of the schemes that are used", async () => {
+  test("authorization becomes headers with references, of the schemes that are used", async () => {
     expect((await imported()).headers).toEqual({
       "X-Api-Key": "${credential:apiKey}",
       Authorization: "Bearer ${credential:oauth}",
@@ -178,7 +178,7 @@ describe("an OpenAPI document becomes definitions", () => {
     ]);
   });
 
-  it("YAML is read as well, and a relative address starts where the document was found", async () => {
+  test("YAML is read as well, and a relative address starts where the document was found", async () => {
     const { operations, url } = await importOpenApi(PET_DOCUMENT_YAML, {
       documentUrl: "https://notes.example/docs/openapi.yaml",
     });
@@ -189,7 +189,7 @@ describe("an OpenAPI document becomes definitions", () => {
     expect((await importOpenApi(PET_DOCUMENT_YAML)).url).toBeNull();
   });
 
-  it("schemas of answers only where somebody asks for them and they are small", async () => {
+  test("schemas of answers only where somebody asks for them and they are small", async () => {
     const of = async (options: OpenApiOptions) =>
       Object.fromEntries(
         (await imported(PET_DOCUMENT, options)).operations.map((each) => [
@@ -219,7 +219,7 @@ describe("an OpenAPI document becomes definitions", () => {
     expect((await of({ outputs: true }))["getPet"]).toBeNull();
   });
 
-  it("what an administrator wants of the answers is part of the definition", async () => {
+  test("what an administrator wants of the answers is part of the definition", async () => {
     const { operations } = await imported(PET_DOCUMENT, {
       choose: ["listPets"],
       shape: { listPets: { select: ["/*/name"], maxItems: 5 } },
@@ -237,7 +237,7 @@ describe("the choice of operations", () => {
   const names = async (...choose: string[]) =>
     (await imported(PET_DOCUMENT, { choose })).operations.map(({ name }) => name);
 
-  it("by id, tag, method and path; any is enough, + means both, ! means not", async () => {
+  test("by id, tag, method and path; any is enough, + means both, ! means not", async () => {
     expect(await names("getPet", "tag:store")).toEqual([
       "getPet",
       "placeOrder",
@@ -259,7 +259,7 @@ describe("the choice of operations", () => {
     ]);
   });
 
-  it("a term that fits nothing is a slip of the pen", async () => {
+  test("a term that fits nothing is a slip of the pen", async () => {
     const fault = await faultOf(names("getPat"));
     expect(fault).toMatchObject({ errors: [{ path: "/choose" }], remedy: "did you mean getPet?" });
     expect((await faultOf(names("!tag:pet"))).remedy).toBe("did you mean tag:pets?");
@@ -267,7 +267,7 @@ describe("the choice of operations", () => {
 });
 
 describe("what cannot be taken is refused with its place", () => {
-  it.each([
+  test.each([
     ["{", "", "not valid JSON"],
     ["a: [", "", "not valid YAML"],
     ["just text", "", "got no object"],
@@ -312,7 +312,7 @@ describe("what cannot be taken is refused with its place", () => {
     expect(fault.message).toContain(message);
   });
 
-  it("paths that lead elsewhere, and more operations than anybody can look at", async () => {
+  test("paths that lead elsewhere, and more operations than anybody can look at", async () => {
     const paths = Object.fromEntries(
       ["/ok", "/a/../b", "/a/%2e%2E/b", "/a?x=1", "//x y", "/a/{b", "relative"].map((path) => [
         path,
@@ -330,7 +330,7 @@ describe("what cannot be taken is refused with its place", () => {
     );
   });
 
-  it("a schema that grows without end is cut, and fits what may be approved", async () => {
+  test("a schema that grows without end is cut, and fits what may be approved", async () => {
     const schemas: Record<string, object> = { S0: { type: "string" } };
     for (let at = 1; at < 30; at++)
       schemas[`S${at}`] = {
@@ -350,7 +350,7 @@ describe("what cannot be taken is refused with its place", () => {
     expect(notes.length).toBeLessThanOrEqual(200);
   });
 
-  it("many operations with large schemas are refused as a whole, and others get their turn meanwhile", async () => {
+  test("many operations with large schemas are refused as a whole, and others get their turn meanwhile", async () => {
     const properties = Object.fromEntries(
       Array.from({ length: 400 }, (_, at) => [
         `field${at}`,
@@ -373,7 +373,7 @@ describe("what cannot be taken is refused with its place", () => {
     expect(turns).toBeGreaterThan(0);
   });
 
-  it("two operations never share a name, nor take one that is reserved", async () => {
+  test("two operations never share a name, nor take one that is reserved", async () => {
     const ids = ["get-it", "get_it", "GET_IT", "resources_read", "", "Grüße!"];
     const paths = Object.fromEntries(
       ids.map((operationId, at) => [`/p${at}`, { get: { operationId } }]),

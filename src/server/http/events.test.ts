@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { LiveEvent } from "../../core/record/live.ts";
 import { eventStream } from "./events.ts";
 
@@ -12,7 +12,7 @@ async function* endless(signal: AbortSignal): AsyncGenerator<LiveEvent> {
 const never = { revoked: new AbortController().signal, onEnd: () => undefined };
 
 describe("eventStream", () => {
-  it("writes id, event and data; several lines of data stay one event", async () => {
+  test("writes id, event and data; several lines of data stay one event", async () => {
     async function* events(): AsyncGenerator<LiveEvent> {
       yield { id: 1, event: "a", data: '{"x":1}' };
       yield { id: 2, event: "b", data: "one\ntwo" };
@@ -27,7 +27,7 @@ describe("eventStream", () => {
     );
   });
 
-  it("sends heartbeats while nothing happens, and ends when the credential is gone", async () => {
+  test("sends heartbeats while nothing happens, and ends when the credential is gone", async () => {
     const over = new AbortController();
     let left = 0;
     const response = eventStream({
@@ -42,7 +42,7 @@ describe("eventStream", () => {
     expect(left).toBeGreaterThanOrEqual(1);
   });
 
-  it("ends with the request", async () => {
+  test("ends with the request", async () => {
     const request = new AbortController();
     const response = eventStream({
       open: endless,
@@ -53,7 +53,7 @@ describe("eventStream", () => {
     expect(await text(response)).toContain(": connected");
   });
 
-  it("takes from the source only what the reader has room for", async () => {
+  test("takes from the source only what the reader has room for", async () => {
     let taken = 0;
     async function* many(): AsyncGenerator<LiveEvent> {
       for (;;) yield { id: ++taken, event: "e", data: "x" };
@@ -68,7 +68,7 @@ describe("eventStream", () => {
     await response.body?.cancel();
   });
 
-  it("stops the source when the reader cancels", async () => {
+  test("stops the source when the reader cancels", async () => {
     let stopped = false;
     const response = eventStream({
       open: (signal) => {

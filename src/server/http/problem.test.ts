@@ -1,5 +1,5 @@
 import { parseList } from "structured-headers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import {
@@ -20,7 +20,7 @@ function callError(fault: Fault, gates: Outcome["gates"], rate: Outcome["rate"] 
 }
 
 describe("problemOf", () => {
-  it("has the members of the convention and no others", () => {
+  test("has the members of the convention and no others", () => {
     const fault = {
       code: "FORBIDDEN",
       reason: "level_too_low",
@@ -47,7 +47,7 @@ describe("problemOf", () => {
     });
   });
 
-  it("T27: tells nothing of an unexpected error", () => {
+  test("T27: tells nothing of an unexpected error", () => {
     for (const cause of [
       new Error("SELECT secret FROM t"),
       "text",
@@ -60,12 +60,12 @@ describe("problemOf", () => {
     }
   });
 
-  it("a rate fault has the registered type", () => {
+  test("a rate fault has the registered type", () => {
     const problem = problemOf(new AppError("TOO_MANY_REQUESTS", "rate_key", "slow"), context);
     expect(problem.type).toBe("https://iana.org/assignments/http-problem-types#quota-exceeded");
   });
 
-  it("R173: a refused call names the windows without room, in the body and in the headers", () => {
+  test("R173: a refused call names the windows without room, in the body and in the headers", () => {
     const full = {
       name: "key-minute",
       quota: 60,
@@ -96,14 +96,14 @@ describe("problemOf", () => {
     ).toHaveProperty("RateLimit");
   });
 
-  it("leaves out what is not known", () => {
+  test("leaves out what is not known", () => {
     const failure = failureOf(new AppError("NOT_FOUND", "unknown", "Tool 'a' not found"));
     expect(Object.keys(failure)).toEqual(["code", "reason", "message"]);
   });
 });
 
 describe("headers", () => {
-  it("say when to come back and how to sign in", () => {
+  test("say when to come back and how to sign in", () => {
     const wait = (seconds?: number) =>
       faultHeaders(
         new AppError(
@@ -124,7 +124,7 @@ describe("headers", () => {
     expect(faultHeaders(new AppError("NOT_FOUND", "unknown", "x"))).toEqual({});
   });
 
-  it("problemResponse is problem+json and not stored", async () => {
+  test("problemResponse is problem+json and not stored", async () => {
     const response = problemResponse(new AppError("CONFLICT", "stale", "x"), context);
     expect(response.status).toBe(409);
     expect(response.headers.get("content-type")).toBe("application/problem+json");
@@ -132,7 +132,7 @@ describe("headers", () => {
     expect(await response.json()).toMatchObject({ code: "CONFLICT" });
   });
 
-  it("item 1: RateLimit tells of every window, in the order given, as structured fields", () => {
+  test("item 1: RateLimit tells of every window, in the order given, as structured fields", () => {
     expect(rateHeaders([])).toEqual({});
     const key = {
       name: "key-minute",

@@ -1,5 +1,5 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Caller } from "../../contract/call.ts";
 import { defineTool, type Tool } from "../../contract/tool.ts";
@@ -41,7 +41,7 @@ const many = (count: number): Tool[] =>
   Array.from({ length: count }, (_, index) => tool(`n${String(index).padStart(4, "0")}`));
 
 describe("a listed tool", () => {
-  it("R233: has its wire name, an object schema and hints from what it may do", () => {
+  test("R233: has its wire name, an object schema and hints from what it may do", () => {
     expect(listedTool(tool("a"))).toMatchObject({
       name: "test_a",
       title: "A",
@@ -60,7 +60,7 @@ describe("a listed tool", () => {
     expect(far.annotations).toMatchObject({ openWorldHint: true, destructiveHint: false });
   });
 
-  it("accepts its own output and an error by its output schema, nothing else", () => {
+  test("accepts its own output and an error by its output schema, nothing else", () => {
     const validate = new Ajv2020().compile(listedTool(tool("a")).outputSchema as object);
     expect(validate({ a: 1 })).toBe(true);
     expect(validate({ error: { code: "FORBIDDEN" }, executionId: "e" })).toBe(true);
@@ -68,7 +68,7 @@ describe("a listed tool", () => {
     expect(validate({})).toBe(false);
   });
 
-  it("keeps the definitions of its output schema where references find them", () => {
+  test("keeps the definitions of its output schema where references find them", () => {
     const node: z.ZodType = z.strictObject({ next: z.lazy(() => node).optional() });
     const listed = listedTool(tool("a", { output: z.strictObject({ first: node }) }));
     const validate = new Ajv2020({ strict: false }).compile(listed.outputSchema as object);
@@ -76,7 +76,7 @@ describe("a listed tool", () => {
     expect(validate({ first: { next: 1 } })).toBe(false);
   });
 
-  it.each([
+  test.each([
     ["no object", z.array(z.number())],
     ["content blocks", z.object({ $content: z.array(z.unknown()) })],
   ])("lists no output schema for %s", (_what, output) => {
@@ -97,13 +97,13 @@ describe("pages", () => {
     return names;
   };
 
-  it("hold every tool once, in order", () => {
+  test("hold every tool once, in order", () => {
     expect(walk(tools)).toEqual(tools.map((one) => one.wireName));
     expect(toolPage(caller(), many(PAGE_SIZE), undefined, KEY)?.nextCursor).toBeUndefined();
     expect(toolPage(caller(), [], undefined, KEY)).toEqual({ tools: [] });
   });
 
-  it("end when the set has changed, the caller is another, or the cursor is not ours", () => {
+  test("end when the set has changed, the caller is another, or the cursor is not ours", () => {
     const cursor = toolPage(caller(), tools, undefined, KEY)!.nextCursor!;
     expect(toolPage(caller(), tools, cursor, KEY)).not.toBeNull();
     expect(toolPage(caller(), tools.slice(1), cursor, KEY)).toBeNull();
@@ -115,7 +115,7 @@ describe("pages", () => {
     }
   });
 
-  it("a search is listed instead of the tools, and only where it was chosen", () => {
+  test("a search is listed instead of the tools, and only where it was chosen", () => {
     const all = ["system/call_tool", "system/run_code", "test/a"].map((name) => ({
       ...tool("a"),
       name,
@@ -137,7 +137,7 @@ describe("pages", () => {
     });
   });
 
-  it("leave out what is deprecated", () => {
+  test("leave out what is deprecated", () => {
     const old = tool("old", { deprecated: { since: "1.0.0" } });
     expect(listable([tool("a"), old]).map((one) => one.wireName)).toEqual(["test_a"]);
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { answersTo, askableCapabilities, questionsForClient } from "./questions.ts";
 
 const form = { method: "elicitation/create", params: { message: "Who?", requestedSchema: {} } };
@@ -9,7 +9,7 @@ const link = {
 const sample = { method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } };
 
 describe("questions of a server to the caller's client", () => {
-  it("carry the server's name", () => {
+  test("carry the server's name", () => {
     const { q } = questionsForClient({ q: form }, "notes", { elicitation: {} });
     expect(q?.params).toMatchObject({
       message: "notes asks: Who?",
@@ -18,7 +18,7 @@ describe("questions of a server to the caller's client", () => {
     });
   });
 
-  it.each([
+  test.each([
     [form, {}, false],
     [form, { elicitation: {} }, true],
     [form, { elicitation: { form: {} } }, true],
@@ -36,13 +36,13 @@ describe("questions of a server to the caller's client", () => {
     else expect(show).toThrow("did not declare");
   });
 
-  it("give a link the id that the older era wants", () => {
+  test("give a link the id that the older era wants", () => {
     expect(
       questionsForClient({ q: link }, "notes", { elicitation: { url: {} } })["q"]?.params,
     ).toHaveProperty("elicitationId");
   });
 
-  it("tell servers nothing of a client but what it can be asked", () => {
+  test("tell servers nothing of a client but what it can be asked", () => {
     expect(
       askableCapabilities({ elicitation: { form: {} }, experimental: { secret: {} }, roots: {} }),
     ).toEqual({ elicitation: { form: {} }, roots: {} });
@@ -52,12 +52,12 @@ describe("questions of a server to the caller's client", () => {
 
 describe("answers", () => {
   const questions = { a: form, b: sample };
-  it("are taken when all are there, without anything that nobody asked", () => {
+  test("are taken when all are there, without anything that nobody asked", () => {
     const given = { a: { action: "accept" }, b: { role: "assistant" }, c: { more: 1 } };
     expect(answersTo(questions, given)).toEqual({ a: given.a, b: given.b });
   });
 
-  it.each([undefined, null, {}, { a: {} }, { a: {}, b: 5 }, { a: {}, b: null }, []])(
+  test.each([undefined, null, {}, { a: {} }, { a: {}, b: 5 }, { a: {}, b: null }, []])(
     "are incomplete: %j",
     (given) => {
       expect(answersTo(questions, given)).toBeNull();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Json, Outcome } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import { packError, packResult } from "../../util/mcp-output.ts";
@@ -41,7 +41,7 @@ const failure = (facts: Partial<Outcome>) =>
   toolResult(outcome({ status: "failed", success: false, ...facts }));
 
 describe("the result of a call that succeeded", () => {
-  it("shows an object as text and as structured content", () => {
+  test("shows an object as text and as structured content", () => {
     const { content, structuredContent, isError, _meta } = success({ a: 1 });
     expect(content).toEqual([{ type: "text", text: '{"a":1}' }]);
     expect(structuredContent).toEqual({ a: 1 });
@@ -49,7 +49,7 @@ describe("the result of a call that succeeded", () => {
     expect(_meta).toMatchObject({ "ostiary/executionId": "exec_1", "ostiary/status": "success" });
   });
 
-  it.each([
+  test.each([
     ["words", "words"],
     [[1, 2], "[1,2]"],
     [null, "null"],
@@ -59,14 +59,14 @@ describe("the result of a call that succeeded", () => {
     expect(success(output).structuredContent).toBeUndefined();
   });
 
-  it("takes blocks over as they are, and the other fields as structure", () => {
+  test("takes blocks over as they are, and the other fields as structure", () => {
     const image = { type: "image", data: "AA==", mimeType: "image/png" };
     expect(success({ $content: [image] })).toMatchObject({ content: [image] });
     expect(success({ $content: [image] }).structuredContent).toBeUndefined();
     expect(success({ $content: [image], width: 1 }).structuredContent).toEqual({ width: 1 });
   });
 
-  it.each<Json>([
+  test.each<Json>([
     "x",
     [{ type: "text" }],
     [{ type: "image", data: "AA==" }],
@@ -80,7 +80,7 @@ describe("the result of a call that succeeded", () => {
 });
 
 describe("the result of a call that did not succeed", () => {
-  it("says first in words what happened, where, and what to do", () => {
+  test("says first in words what happened, where, and what to do", () => {
     const { content, structuredContent, isError, _meta } = failure({
       error: {
         code: "BAD_REQUEST",
@@ -110,7 +110,7 @@ describe("the result of a call that did not succeed", () => {
     expect(_meta["ostiary/error"]).toEqual({ code: "BAD_REQUEST", reason: "invalid_arguments" });
   });
 
-  it("names the seconds to wait", () => {
+  test("names the seconds to wait", () => {
     const error = {
       code: "TOO_MANY_REQUESTS",
       reason: "rate_user",
@@ -122,7 +122,7 @@ describe("the result of a call that did not succeed", () => {
     });
   });
 
-  it("keeps what happened inside the server to itself", () => {
+  test("keeps what happened inside the server to itself", () => {
     const error = {
       code: "INTERNAL_SERVER_ERROR",
       reason: "internal",
@@ -132,12 +132,12 @@ describe("the result of a call that did not succeed", () => {
     expect(JSON.stringify(failure({ error }))).not.toContain("/etc");
   });
 
-  it("shows no gates for what the caller may not see", () => {
+  test("shows no gates for what the caller may not see", () => {
     const error = { code: "UNAVAILABLE", reason: "engine_unavailable", message: "out" } as const;
     expect(failure({ error, visible: false })._meta).not.toHaveProperty(["ostiary/gates"]);
   });
 
-  it("has words even when nobody named a fault", () => {
+  test("has words even when nobody named a fault", () => {
     expect(failure({ status: "cancelled" }).content[0]).toMatchObject({
       text: expect.stringContaining("cancelled") as string,
     });
@@ -145,7 +145,7 @@ describe("the result of a call that did not succeed", () => {
 });
 
 describe("answers that are no result", () => {
-  it("an unknown name is an error, a missing engine is not", () => {
+  test("an unknown name is an error, a missing engine is not", () => {
     const hidden = { visible: false, success: false } as const;
     const unknown = { code: "NOT_FOUND", reason: "unknown", message: "x" } as const;
     const out = { code: "UNAVAILABLE", reason: "engine_unavailable", message: "x" } as const;
@@ -155,7 +155,7 @@ describe("answers that are no result", () => {
     expect(unknownTool("a_b")).toEqual({ code: -32602, message: "Unknown tool: a_b" });
   });
 
-  it("a call that was not recorded says whether it may have run", () => {
+  test("a call that was not recorded says whether it may have run", () => {
     expect(notRecorded(new Error("disk"))).toEqual({
       code: -32603,
       message: "not recorded, not run",
@@ -171,7 +171,7 @@ describe("answers of servers upstream", () => {
   const failed = { status: "failed", success: false } as const;
   const error = { code: "EXECUTION_FAILED", reason: "tool_error", message: "no" } as const;
 
-  it("keep a tool's own words for its failure, marked as one", () => {
+  test("keep a tool's own words for its failure, marked as one", () => {
     const output = packResult({
       content: [{ type: "text", text: "the disk is full" }],
       isError: true,
@@ -189,7 +189,7 @@ describe("answers of servers upstream", () => {
     });
   });
 
-  it("name resources in the union by their server, and as they are at its own face", () => {
+  test("name resources in the union by their server, and as they are at its own face", () => {
     const output = packResult({
       content: [
         { type: "resource_link", uri: "a:1", name: "a" },
@@ -203,7 +203,7 @@ describe("answers of servers upstream", () => {
     expect(uris("notes")).toEqual(['"uri":"a:1"', '"uri":"a:2"']);
   });
 
-  it("are an error of the protocol where the client lacks a capability, and only there", () => {
+  test("are an error of the protocol where the client lacks a capability, and only there", () => {
     const lacking = packError({
       code: -32021,
       message: "m",
@@ -219,7 +219,7 @@ describe("answers of servers upstream", () => {
     expect(rpcErrorOf(outcome({ output: lacking }), "x")).toBeNull();
   });
 
-  it("of what has no results but errors carry the server's own, else ours without inner text", () => {
+  test("of what has no results but errors carry the server's own, else ours without inner text", () => {
     const absent = { code: -32602, message: "Resource not found", data: { uri: "a:1" } };
     const output = packError({ code: -32602, message: "no such note", data: { uri: "a:1" } });
     expect(contentError(outcome({ ...failed, error, output }), absent)).toEqual({

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Caller, InputAnswers, InputQuestions, Outcome } from "../../contract/call.ts";
 import {
   createResumableCalls,
@@ -37,11 +37,11 @@ function begin(questions: number, userId = "anna"): ResumableCall {
 }
 
 describe("a call that may outlive its request", () => {
-  it("ends like any other when nothing is asked", async () => {
+  test("ends like any other when nothing is asked", async () => {
     expect(await begin(0).next(waiter())).toEqual({ kind: "ended", outcome: OUTCOME });
   });
 
-  it("waits for an answer and goes on; each question is another round", async () => {
+  test("waits for an answer and goes on; each question is another round", async () => {
     const call = begin(2);
     expect(await call.next(waiter())).toEqual({ kind: "asks", questions: QUESTION });
     expect(parking.find(call.id, 1, "f")).toBe(call);
@@ -54,14 +54,14 @@ describe("a call that may outlive its request", () => {
     expect(parking.find(call.id, 2, "f")).toBeNull();
   });
 
-  it("is found for the very same request only", async () => {
+  test("is found for the very same request only", async () => {
     const call = begin(1);
     await call.next(waiter());
     expect(parking.find(call.id, 1, "other")).toBeNull();
     expect(parking.find("unknown", 1, "f")).toBeNull();
   });
 
-  it("is cancelled when the client goes while it waits for the end, and not when it goes with a question", async () => {
+  test("is cancelled when the client goes while it waits for the end, and not when it goes with a question", async () => {
     const gone = new AbortController();
     const call = begin(1);
     await call.next(waiter(gone.signal));
@@ -79,7 +79,7 @@ describe("a call that may outlive its request", () => {
     next.catch(() => undefined);
   });
 
-  it("is cancelled when no answer comes in time", async () => {
+  test("is cancelled when no answer comes in time", async () => {
     const call = begin(1);
     await call.next(waiter());
     await vi.advanceTimersByTimeAsync(WAIT_MS - 1);
@@ -92,7 +92,7 @@ describe("a call that may outlive its request", () => {
     expect(parking.find(call.id, 1, "f")).toBeNull();
   });
 
-  it("is one of so many, per caller and in total", async () => {
+  test("is one of so many, per caller and in total", async () => {
     const [, , third] = [begin(1), begin(1), begin(1)];
     await expect(third?.next(waiter())).rejects.toMatchObject({ fault: { code: "UNAVAILABLE" } });
     const other = begin(1, "berta");
@@ -103,7 +103,7 @@ describe("a call that may outlive its request", () => {
     expect(await begin(1, "carla").next(waiter())).toMatchObject({ kind: "asks" });
   });
 
-  it("asks one thing after the other, however many are asked at once", async () => {
+  test("asks one thing after the other, however many are asked at once", async () => {
     const call = parking.begin({ caller: callerOf("anna"), fingerprint: "f" }, async (self) => {
       await Promise.all([self.ask(QUESTION, self.signal), self.ask(QUESTION, self.signal)]);
       return OUTCOME;
@@ -116,7 +116,7 @@ describe("a call that may outlive its request", () => {
     expect(await call.next(waiter())).toMatchObject({ kind: "ended" });
   });
 
-  it("ends with the house", async () => {
+  test("ends with the house", async () => {
     const call = begin(1);
     await call.next(waiter());
     parking.close();
@@ -124,7 +124,7 @@ describe("a call that may outlive its request", () => {
     await expect(call.next(waiter())).rejects.toThrow("cancelled");
   });
 
-  it("tells progress and messages to whoever waits at that moment", async () => {
+  test("tells progress and messages to whoever waits at that moment", async () => {
     const [first, second] = [vi.fn(), vi.fn()];
     const call = begin(2);
     await call.next({ ...waiter(), report: first });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Caller } from "../../contract/call.ts";
 import { createSessions, type Session, type Sessions } from "./sessions.ts";
 
@@ -53,7 +53,7 @@ function open(id: string, of: Caller): Session {
 }
 
 describe("legacy sessions", () => {
-  it("are found by their caller only, with the same key", () => {
+  test("are found by their caller only, with the same key", () => {
     open("a", caller("anna"));
     expect(sessions.get("a", caller("anna"), null)).not.toBeNull();
     expect(sessions.get("a", caller("berta"), null)).toBeNull();
@@ -63,7 +63,7 @@ describe("legacy sessions", () => {
     expect(sessions.get("a", caller("anna"), "other-face")).toBeNull();
   });
 
-  it("R054: end when nobody used them for the idle time", () => {
+  test("R054: end when nobody used them for the idle time", () => {
     open("a", caller("anna"));
     vi.advanceTimersByTime(IDLE_MS - 1);
     expect(ended).toEqual([]);
@@ -72,7 +72,7 @@ describe("legacy sessions", () => {
     expect(sessions.get("a", caller("anna"), null)).toBeNull();
   });
 
-  it("are not idle while an answer is being written", () => {
+  test("are not idle while an answer is being written", () => {
     const session = open("a", caller("anna"));
     const release = sessions.hold(session);
     vi.advanceTimersByTime(10 * IDLE_MS);
@@ -84,7 +84,7 @@ describe("legacy sessions", () => {
     expect(ended).toEqual(["a"]);
   });
 
-  it("give way, the one idle longest first, when a caller has too many", () => {
+  test("give way, the one idle longest first, when a caller has too many", () => {
     open("a", caller("anna"));
     vi.advanceTimersByTime(10);
     open("b", caller("anna"));
@@ -92,14 +92,14 @@ describe("legacy sessions", () => {
     expect(ended).toEqual(["a"]);
   });
 
-  it("are refused when all places of the caller are in use", () => {
+  test("are refused when all places of the caller are in use", () => {
     for (const id of ["a", "b"]) sessions.hold(open(id, caller("anna")));
     expect(sessions.makeRoom(caller("anna"))).toBe(false);
     expect(sessions.makeRoom(caller("berta"))).toBe(true);
     expect(ended).toEqual([]);
   });
 
-  it("are bounded in total", () => {
+  test("are bounded in total", () => {
     for (const [index, name] of ["anna", "berta", "carla"].entries()) {
       open(name, caller(name));
       vi.advanceTimersByTime(index + 1);

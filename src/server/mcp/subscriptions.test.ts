@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Doors } from "../doors.ts";
 import { createSubscriptions } from "./subscriptions.ts";
 
@@ -18,7 +18,7 @@ function recorder(refuses: (method: string) => boolean = () => false) {
 }
 
 describe("subscriptions at servers", () => {
-  it("are made by the first who watches and ended by the last", async () => {
+  test("are made by the first who watches and ended by the last", async () => {
     const { asked, subscriptions } = recorder();
     await subscriptions.add("notes", "a:1", "anna");
     await subscriptions.add("notes", "a:1", "anna");
@@ -33,7 +33,7 @@ describe("subscriptions at servers", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("are made for each user, who may have a connection of their own", async () => {
+  test("are made for each user, who may have a connection of their own", async () => {
     const { asked, subscriptions } = recorder();
     await subscriptions.add("notes", "a:1", "anna");
     await subscriptions.add("notes", "a:1", "berta");
@@ -43,7 +43,7 @@ describe("subscriptions at servers", () => {
     expect(asked).toHaveLength(4);
   });
 
-  it("are made again when the server is there again", async () => {
+  test("are made again when the server is there again", async () => {
     const { asked, subscriptions } = recorder();
     await subscriptions.add("notes", "a:1", "anna");
     await subscriptions.add("other", "b:1", "anna");
@@ -52,7 +52,7 @@ describe("subscriptions at servers", () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("leave nothing behind when the server refuses", async () => {
+  test("leave nothing behind when the server refuses", async () => {
     const { asked, subscriptions } = recorder((method) => method === "resources/subscribe");
     await expect(subscriptions.add("notes", "a:1", "anna")).rejects.toThrow("no");
     await subscriptions.remove("notes", "a:1");

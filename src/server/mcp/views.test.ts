@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Route, Tool } from "../../contract/tool.ts";
 import { createToolNames, createViews, nameOnRoute, viewOf } from "./views.ts";
 
@@ -14,7 +14,7 @@ const other = routed("other", "http", "get_pet");
 const ALL = [native, b, a, read, other];
 
 describe("what a caller sees of servers", () => {
-  it("is split by server, tools by their own names, the rest by what it stands for", () => {
+  test("is split by server, tools by their own names, the rest by what it stands for", () => {
     const view = viewOf(ALL);
     expect(view.tools).toEqual([native, b, a, other]);
     expect([...view.servers.keys()]).toEqual(["notes", "other"]);
@@ -27,7 +27,7 @@ describe("what a caller sees of servers", () => {
     expect(nameOnRoute(b, null)).toBe("notes_b_x");
   });
 
-  it("is worked out once for the same list", async () => {
+  test("is worked out once for the same list", async () => {
     const views = createViews({ discover: () => Promise.resolve(ALL) });
     const caller = {} as never; // only handed on
     expect(await views.of(caller)).toBe(await views.of(caller));
@@ -44,13 +44,13 @@ describe("names on a route", () => {
   };
   const names = createToolNames(registry);
 
-  it("of a server are the server's own, and lead to its canonical names", () => {
+  test("of a server are the server's own, and lead to its canonical names", () => {
     expect(names.tool("notes", "b.x")).toBe(b);
     expect(names.engineName("notes", "b.x")).toBe("notes/b_x");
     expect(names.tool("other", "get_pet")).toBe(other);
   });
 
-  it.each(["b_x", "notes_b_x", "notes/b_x", "system_echo", "resources_read", "", "get_pet"])(
+  test.each(["b_x", "notes_b_x", "notes/b_x", "system_echo", "resources_read", "", "get_pet"])(
     "of a server do not include %j",
     (name) => {
       expect(names.tool("notes", name)).toBeNull();
@@ -58,12 +58,12 @@ describe("names on a route", () => {
     },
   );
 
-  it("of all together are wire names, as ever", () => {
+  test("of all together are wire names, as ever", () => {
     expect(names.tool(null, "notes_a")).toBe(a);
     expect(names.engineName(null, "notes_a")).toBe("notes_a");
   });
 
-  it("follow the registry", () => {
+  test("follow the registry", () => {
     registry.tools = [native];
     registry.revision++;
     expect(names.tool("notes", "a")).toBeNull();

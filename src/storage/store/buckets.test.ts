@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { addPacked, bucketOf, count, pack, percentilesOf, unpack, type Counts } from "./buckets.ts";
 
 const countsOf = (durations: readonly number[]): Counts => {
@@ -12,7 +12,7 @@ const sorted = (counts: Counts) => [...counts].sort(([a], [b]) => a - b);
 const duration = fc.double({ min: -3, max: 6.6, noNaN: true }).map((power) => 10 ** power);
 
 describe("buckets of durations", () => {
-  it("R187: a percentile is at most 5 % off the duration at its rank", () => {
+  test("R187: a percentile is at most 5 % off the duration at its rank", () => {
     fc.assert(
       fc.property(fc.array(duration, { minLength: 1, maxLength: 200 }), (durations) => {
         const found = percentilesOf(countsOf(durations));
@@ -31,7 +31,7 @@ describe("buckets of durations", () => {
     );
   });
 
-  it("what is packed comes back, and adding packed counts adds the counts", () => {
+  test("what is packed comes back, and adding packed counts adds the counts", () => {
     const amounts = fc.dictionary(
       fc.integer({ min: 0, max: 255 }).map(String),
       fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 2 ** 45 })),
@@ -52,7 +52,7 @@ describe("buckets of durations", () => {
     );
   });
 
-  it("nothing counted has no percentiles; no time at all is 0; days are in the last bucket", () => {
+  test("nothing counted has no percentiles; no time at all is 0; days are in the last bucket", () => {
     expect(percentilesOf(new Map())).toBeNull();
     expect(percentilesOf(countsOf([0, 0]))).toEqual({ p50: 0, p90: 0, p95: 0, p99: 0 });
     expect(bucketOf(1e12)).toBe(255);

@@ -1,7 +1,7 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createCoalescer } from "./coalesce.ts";
 
-it("who asks at the same moment shares the answer, also a failure; later ones ask anew", async () => {
+test("who asks at the same moment shares the answer, also a failure; later ones ask anew", async () => {
   const once = createCoalescer();
   let begun = 0;
   const work = () => Promise.resolve(++begun);
@@ -15,7 +15,7 @@ it("who asks at the same moment shares the answer, also a failure; later ones as
   expect(await once.run("a", work)).toBe(4);
 });
 
-it("after forgetting nobody joins what was begun before", async () => {
+test("after forgetting nobody joins what was begun before", async () => {
   const once = createCoalescer();
   const { promise, resolve } = Promise.withResolvers<string>();
   const before = once.run("a", () => promise);

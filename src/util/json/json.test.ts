@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { canonicalJson, JsonFault, parseStrict } from "./json.ts";
 import type { Json } from "../../contract/call.ts";
 
@@ -8,7 +8,7 @@ const parse = (text: string): Json => parseStrict(Buffer.from(text));
 const CORPUS = "../shared/corpora/json/test_parsing";
 
 describe("strict parsing", () => {
-  it("T14: refuses repeated keys at any depth, also when they are escaped differently", () => {
+  test("T14: refuses repeated keys at any depth, also when they are escaped differently", () => {
     for (const text of [
       '{"a":1,"a":2}',
       '{"x":[{"b":1,"b":1}]}',
@@ -20,7 +20,7 @@ describe("strict parsing", () => {
     expect(parse('{"a":{"b":":"},"c":["{\\"d\\":1}"]}')).toEqual({ a: { b: ":" }, c: ['{"d":1}'] });
   });
 
-  it("refuses __proto__, numbers that would change, deep nesting and broken UTF-8", () => {
+  test("refuses __proto__, numbers that would change, deep nesting and broken UTF-8", () => {
     expect(() => parse('{"__proto__":{"x":1}}')).toThrow(/__proto__/);
     expect(() => parse("[1e400]")).toThrow(/too large/);
     expect(() => parse('{"n":9007199254740993}')).toThrow(/2\^53/);
@@ -33,7 +33,7 @@ describe("strict parsing", () => {
     });
   });
 
-  it("gives back what JSON.stringify wrote", () => {
+  test("gives back what JSON.stringify wrote", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         fc.pre(!JSON.stringify(value).includes("__proto__"));
@@ -42,7 +42,7 @@ describe("strict parsing", () => {
     );
   });
 
-  it.skipIf(!existsSync(CORPUS))(
+  test.skipIf(!existsSync(CORPUS))(
     `agrees with the parser corpus (skipped when ${CORPUS} is absent)`,
     () => {
       const files = readdirSync(CORPUS).filter((name) => name.endsWith(".json"));
@@ -68,7 +68,7 @@ describe("strict parsing", () => {
 });
 
 describe("canonical form", () => {
-  it("RFC 8785: sorts keys by UTF-16 units, drops white space and undefined members", () => {
+  test("RFC 8785: sorts keys by UTF-16 units, drops white space and undefined members", () => {
     expect(canonicalJson({ b: 1, a: [1.0, "é\n", null], "\u20ac": true, "10": 0 })).toBe(
       '{"10":0,"a":[1,"é\\n",null],"b":1,"€":true}',
     );
@@ -76,7 +76,7 @@ describe("canonical form", () => {
     expect(canonicalJson(undefined)).toBe("null");
   });
 
-  it("does not depend on the order of keys", () => {
+  test("does not depend on the order of keys", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
         const turned = Object.fromEntries(Object.entries(object).reverse());

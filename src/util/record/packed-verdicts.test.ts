@@ -1,8 +1,8 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import type { Verdict } from "../../contract/call.ts";
 import { packVerdicts, unpackVerdicts } from "./packed-verdicts.ts";
 
-it("what is packed comes back as it was; only plain allows become texts", () => {
+test("what is packed comes back as it was; only plain allows become texts", () => {
   const gates: Verdict[] = [
     { stage: "registry", verdict: "allow", ms: 0.001 },
     { stage: "mode", verdict: "allow", ms: 0, rule: "tools.yaml:9", asks: "mode_asks" },

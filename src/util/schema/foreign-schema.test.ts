@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { foreignSchema, schemaErrors, schemaFault } from "./foreign-schema.ts";
 
@@ -21,7 +21,7 @@ interface Group {
 describe.skipIf(!existsSync(CORPUS))(
   "the JSON Schema test suite (skipped: ../shared/corpora/jsonschema is absent)",
   () => {
-    it("every required case agrees, but those that need a schema from elsewhere", () => {
+    test("every required case agrees, but those that need a schema from elsewhere", () => {
       const files = readdirSync(CORPUS).filter((file) => file.endsWith(".json"));
       const wrong: string[] = [];
       let [agreed, refused] = [0, 0];
@@ -48,7 +48,7 @@ describe.skipIf(!existsSync(CORPUS))(
   },
 );
 
-it("it agrees with ajv on whatever values come", () => {
+test("it agrees with ajv on whatever values come", () => {
   const schemas: JsonObject[] = [
     {
       type: "object",
@@ -105,7 +105,7 @@ it("it agrees with ajv on whatever values come", () => {
   }
 });
 
-it("schemas of the older drafts mean what they meant", () => {
+test("schemas of the older drafts mean what they meant", () => {
   const fits = (schema: JsonObject, value: Json): boolean =>
     schemaErrors(schema, value).length === 0;
   const pair = { items: [{ type: "string" }, { type: "number" }], additionalItems: false };
@@ -125,7 +125,7 @@ it("schemas of the older drafts mean what they meant", () => {
   expect(fits({ $ref: "#/definitions/x", definitions: { x: { type: "string" } } }, "a")).toBe(true);
 });
 
-it("T15: schemas that go on for ever end, and nothing fits them", () => {
+test("T15: schemas that go on for ever end, and nothing fits them", () => {
   const circle = { $ref: "#" };
   expect(schemaErrors(circle, {})).toMatchObject([
     { message: expect.stringContaining("without end") as string },
@@ -141,7 +141,7 @@ it("T15: schemas that go on for ever end, and nothing fits them", () => {
   expect(schemaErrors(tree, { next: { next: { x: 1 } } })).toMatchObject([{ path: "/next/next" }]);
 });
 
-it.each<[string, JsonObject]>([
+test.each<[string, JsonObject]>([
   ["/type", { type: "text" }],
   ["/required", { required: "a" }],
   ["/properties", { properties: [] }],
@@ -160,7 +160,7 @@ it.each<[string, JsonObject]>([
   ]);
 });
 
-it("of several ways to fit, the nearest is explained; where none has the type, all types are", () => {
+test("of several ways to fit, the nearest is explained; where none has the type, all types are", () => {
   const schema = {
     properties: {
       a: { anyOf: [{ type: "string" }, { type: "null" }] },

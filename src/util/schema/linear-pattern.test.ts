@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { linearPattern } from "./linear-pattern.ts";
 
-it.each([
+test.each([
   ["^a+$", "aaa", "b"],
   ["\\d{2}", "x12", "x1"],
   ["^\\s$", "\u00a0", "x"],
@@ -23,7 +23,7 @@ it.each([
   ]);
 });
 
-it.each([
+test.each([
   "(a)\\1",
   "(?<=a)b",
   "a(?=b)",
@@ -38,13 +38,13 @@ it.each([
   expect(() => linearPattern(pattern)).toThrow(/./);
 });
 
-it("T15: patterns that take for ever elsewhere end", () => {
+test("T15: patterns that take for ever elsewhere end", () => {
   const text = `${"a".repeat(20_000)}!`;
   for (const pattern of ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(.*a){12}$"])
     expect([pattern, linearPattern(pattern).test(text)]).toEqual([pattern, false]);
 });
 
-it("conditions at the beginning mean what they mean in ECMAScript", () => {
+test("conditions at the beginning mean what they mean in ECMAScript", () => {
   const word = fc
     .array(fc.constantFrom("a", "b", "."), { maxLength: 8 })
     .map((letters) => letters.join(""));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compile, load } from "../index.ts";
 import { parseModule, parseQuery } from "../parse/module.ts";
 import { GROUP_NAMES } from "./group-names.ts";
@@ -13,12 +13,12 @@ const groupsOf = (text: string): GroupName[] => [
 ];
 
 describe("groups of built-ins", () => {
-  it.each(GROUPS)("%s has the names that its table lists", async (group) => {
+  test.each(GROUPS)("%s has the names that its table lists", async (group) => {
     const names = (await loadGroup(group)).map(({ name }) => name);
     expect(names.sort()).toEqual([...GROUP_NAMES[group]].sort());
   });
 
-  it.each([
+  test.each([
     ["p if graphql.is_valid(input.q, input.s)", ["graphql"]],
     ['p := graphql["is_valid"](input.q, input.s)', ["graphql"]],
     ['p := crypto["x\\u003509"].parse_certificates(input.c)', ["x509"]],
@@ -38,7 +38,7 @@ describe("groups of built-ins", () => {
     expect(groupsOf(text)).toEqual(groups);
   });
 
-  it("queries mention them too", () => {
+  test("queries mention them too", () => {
     expect([...groupsIn([], [parseQuery("q", "x := json.verify_schema({})", "v1")])]).toEqual([
       "json-schema",
     ]);
@@ -50,12 +50,12 @@ const SOURCES = {
 };
 
 describe("load", () => {
-  it("has the groups that the policy mentions", async () => {
+  test("has the groups that the policy mentions", async () => {
     const loaded = await load(SOURCES);
     expect(loaded.ok && loaded.policy.evaluate("data.t.p")).toMatchObject({ value: "1" });
   });
 
-  it("has the groups that the queries mention", async () => {
+  test("has the groups that the queries mention", async () => {
     const query = "x := json.verify_schema({})[0]";
     const loaded = await load({}, { queries: [query, "not a query ("] });
     if (!loaded.ok) throw new Error(loaded.errors[0]?.message);
@@ -63,7 +63,7 @@ describe("load", () => {
     expect(evaluation.ok && evaluation.solutions[0]?.bindings.get("x")).toBe(true);
   });
 
-  it("lists what is wrong instead of throwing", async () => {
+  test("lists what is wrong instead of throwing", async () => {
     expect(await load({ "a.rego": "package" })).toMatchObject({ ok: false });
     const deep = `package a\n\np := 1 if false${" else := 2 if false".repeat(50_000)}\n`;
     expect(await load({ "a.rego": deep })).toMatchObject({ ok: false });
@@ -71,7 +71,7 @@ describe("load", () => {
 });
 
 describe("compile", () => {
-  it("names the group that is missing", () => {
+  test("names the group that is missing", () => {
     expect(compile(SOURCES)).toMatchObject({
       ok: false,
       errors: [
@@ -85,7 +85,7 @@ describe("compile", () => {
     });
   });
 
-  it("takes a group that the caller imported", () => {
+  test("takes a group that the caller imported", () => {
     const sources = { "t.rego": "package t\n\np := json.verify_schema({})[0]\n" };
     const compiled = compile(sources, { builtins: JSON_SCHEMA });
     expect(compiled.ok && compiled.policy.evaluate("data.t.p")).toMatchObject({ value: true });

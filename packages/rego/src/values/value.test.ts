@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fromJson, toJson, toJsonText } from "./json.ts";
 import { parseNumber, numberFromBigInt } from "./number.ts";
 import { valueText } from "./text.ts";
@@ -12,7 +12,7 @@ function num(text: string): Value {
 }
 
 describe("the order of values", () => {
-  it("goes from null over booleans, numbers, strings, arrays and objects to sets", () => {
+  test("goes from null over booleans, numbers, strings, arrays and objects to sets", () => {
     const sorted: Value[] = [
       null,
       false,
@@ -34,13 +34,13 @@ describe("the order of values", () => {
     expect(sorted.toReversed().sort((a, b) => compare(a, b))).toEqual(sorted);
   });
 
-  it("compares strings by code point, also above the basic plane", () => {
+  test("compares strings by code point, also above the basic plane", () => {
     expect(compareStrings("\u{1f600}", "\uffff")).toBeGreaterThan(0);
     expect(compareStrings("a", "b")).toBeLessThan(0);
     expect(compareStrings("a\ud800", "a\ue000")).toBeGreaterThan(0);
   });
 
-  it("compares numbers exactly", () => {
+  test("compares numbers exactly", () => {
     expect(compare(num("9007199254740993"), num("9007199254740992"))).toBeGreaterThan(0);
     expect(compare(num("0.1"), num("0.10000000000000000001"))).toBeLessThan(0);
     expect(equal(num("1.0"), 1)).toBe(true);
@@ -49,7 +49,7 @@ describe("the order of values", () => {
 });
 
 describe("keys of values", () => {
-  it("are equal for equal values only", () => {
+  test("are equal for equal values only", () => {
     expect(keyOf(num("1.0"))).toBe(keyOf(1));
     expect(keyOf("1")).not.toBe(keyOf(1));
     expect(keyOf(["a", "b"])).not.toBe(keyOf(["ab"]));
@@ -59,7 +59,7 @@ describe("keys of values", () => {
 });
 
 describe("JSON", () => {
-  it("keeps __proto__ and constructor as plain keys", () => {
+  test("keeps __proto__ and constructor as plain keys", () => {
     const value = fromJson(JSON.parse('{"__proto__": {"admin": true}, "constructor": 1}'));
     expect(value).toBeInstanceOf(RegoObject);
     expect(toJsonText(value)).toBe('{"__proto__":{"admin":true},"constructor":1}');
@@ -69,13 +69,13 @@ describe("JSON", () => {
     expect((value as RegoObject).get("toString")).toBeUndefined();
   });
 
-  it("keeps big integers and decimals as they are written", () => {
+  test("keeps big integers and decimals as they are written", () => {
     expect(toJsonText(fromJson({ n: 12345678901234567890n }))).toBe('{"n":12345678901234567890}');
     expect(toJsonText([num("1e1000"), num("0.1"), num("1.50")])).toBe("[1e1000,0.1,1.50]");
     expect(numberFromBigInt(5n)).toBe(5);
   });
 
-  it("does not exhaust the stack on deep nesting", () => {
+  test("does not exhaust the stack on deep nesting", () => {
     let deep: unknown = 1;
     for (let i = 0; i < 100_000; i++) deep = [deep];
     expect(() => fromJson(deep)).toThrow(/nested deeper/);
@@ -89,7 +89,7 @@ describe("JSON", () => {
 });
 
 describe("the text of values", () => {
-  it("is Rego's", () => {
+  test("is Rego's", () => {
     expect(valueText(RegoSet.of([2, 1]))).toBe("{1, 2}");
     expect(valueText(RegoSet.EMPTY)).toBe("set()");
     expect(valueText(fromJson({ b: [1, null], a: "x" }))).toBe('{"a": "x", "b": [1, null]}');

@@ -1,9 +1,9 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { importServers } from "./import-clients.ts";
 
 const SECRET = ["ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].join("");
 
-it("R161: mcpServers as Claude, Cursor and Windsurf write them, with comments and trailing commas", () => {
+test("R161: mcpServers as Claude, Cursor and Windsurf write them, with comments and trailing commas", () => {
   const { servers, faults } = importServers(`{
     // mine
     "mcpServers": {
@@ -41,7 +41,7 @@ it("R161: mcpServers as Claude, Cursor and Windsurf write them, with comments an
   ]);
 });
 
-it("R161: servers and inputs of VS Code; what it would ask for is a credential", () => {
+test("R161: servers and inputs of VS Code; what it would ask for is a credential", () => {
   const { servers } = importServers(
     JSON.stringify({
       inputs: [{ type: "promptString", id: "api-key", password: true }],
@@ -78,7 +78,7 @@ it("R161: servers and inputs of VS Code; what it would ask for is a credential",
   expect(importServers('{"a":{"command":"x"}}').servers).toHaveLength(1);
 });
 
-it("each entry is taken or has a fault with its place; the others go on", () => {
+test("each entry is taken or has a fault with its place; the others go on", () => {
   const { servers, faults } = importServers(
     JSON.stringify({
       mcpServers: {
@@ -110,7 +110,7 @@ it("each entry is taken or has a fault with its place; the others go on", () => 
   ]);
 });
 
-it("a file that is none says so", () => {
+test("a file that is none says so", () => {
   expect(importServers('{"mcpServers": ').faults).toMatchObject([
     { message: expect.stringContaining("line 1") as string },
   ]);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import type { ForeignDefinition } from "../../../storage/store/store.ts";
 import { boundsFault } from "./bounds.ts";
@@ -31,7 +31,7 @@ const named = (server: string, name: string): { name: string; wireName: string }
 };
 
 describe("names", () => {
-  it("a tool is called server/tool, and server_tool on the wire", () => {
+  test("a tool is called server/tool, and server_tool on the wire", () => {
     expect(named("files", "read_file")).toEqual({
       name: "files/read_file",
       wireName: "files_read_file",
@@ -39,14 +39,14 @@ describe("names", () => {
     expect(named("files", "a.b/c-D")).toEqual({ name: "files/a_b_c-D", wireName: "files_a_b_c-D" });
   });
 
-  it("long names are shortened and stay apart", () => {
+  test("long names are shortened and stay apart", () => {
     const [one, other] = [named("srv", `${"x".repeat(100)}1`), named("srv", `${"x".repeat(100)}2`)];
     expect([one.wireName.length, one.name.length]).toEqual([64, 68]);
     expect(one.wireName).not.toBe(other.wireName);
     expect(one.name).not.toBe(other.name);
   });
 
-  it("whatever a server calls its tool, the name fits a client or it is refused", () => {
+  test("whatever a server calls its tool, the name fits a client or it is refused", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 140 }), (name) => {
         const made = nameTool("srv", { method: "tools/call", name });
@@ -59,7 +59,7 @@ describe("names", () => {
     );
   });
 
-  it("a name with hidden or foreign letters is refused, and they are written out", () => {
+  test("a name with hidden or foreign letters is refused, and they are written out", () => {
     expect(nameTool("srv", { method: "tools/call", name: "re\u200bad" })).toEqual({
       fault: expect.stringContaining("re\\u{200b}ad") as string,
     });
@@ -69,7 +69,7 @@ describe("names", () => {
     expect(nameTool("srv", { method: "tools/call", name: "" })).toHaveProperty("fault");
   });
 
-  it("what else a server can be asked has names that no tool may take", () => {
+  test("what else a server can be asked has names that no tool may take", () => {
     expect(nameTool("srv", { method: "resources/read", name: "" })).toEqual({
       name: "srv/resources_read",
       wireName: "srv_resources_read",
@@ -78,7 +78,7 @@ describe("names", () => {
       expect(nameTool("srv", { method: "tools/call", name })).toHaveProperty("fault");
   });
 
-  it("a server is not called as a category, nor with anything but small letters", () => {
+  test("a server is not called as a category, nor with anything but small letters", () => {
     for (const name of ["file", "memory", "Files", "1a", "a b", "", "a/b", "ａ", "x".repeat(33)])
       expect([name, isServerName(name)]).toEqual([name, false]);
     for (const name of ["files", "a", "a-b_c9"])
@@ -86,7 +86,7 @@ describe("names", () => {
     expect(nameTool("file", { method: "tools/call", name: "x" })).toHaveProperty("fault");
   });
 
-  it.each([
+  test.each([
     ["a_b", "c", "a", "b_c", "on the wire"],
     ["srv", "Read", "srv", "read", "case"],
     ["srv", "read-file", "srv", "read_file", "case"],
@@ -106,7 +106,7 @@ describe("names", () => {
       });
   });
 
-  it("T13: names that nobody mistakes are no twins, nor is a tool its own", () => {
+  test("T13: names that nobody mistakes are no twins, nor is a tool its own", () => {
     const mine = named("srv", "list");
     expect(
       new TakenNames([
@@ -118,7 +118,7 @@ describe("names", () => {
     ).toBeNull();
   });
 
-  it("T13: an alias of a native tool counts as its name", () => {
+  test("T13: an alias of a native tool counts as its name", () => {
     const native = { name: "file/read", wireName: "file_read", aliases: ["srv_list"] };
     expect(new TakenNames([native]).twinOf(named("srv", "list"))).toMatchObject({
       name: "file/read",
@@ -135,7 +135,7 @@ describe("definitions and pins", () => {
     annotations: { readOnlyHint: true },
   };
 
-  it("an entry of a list becomes a definition; what the pin does not cover is left out", () => {
+  test("an entry of a list becomes a definition; what the pin does not cover is left out", () => {
     expect(parseDefinition({ ...entry, _meta: { a: 1 }, icons: [] })).toEqual({
       definition: tool({
         name: "t",
@@ -149,7 +149,7 @@ describe("definitions and pins", () => {
     });
   });
 
-  it("every other shape is a fault that names the field", () => {
+  test("every other shape is a fault that names the field", () => {
     const faults: [Json, string][] = [
       [null, "an object"],
       [[], "an object"],
@@ -167,7 +167,7 @@ describe("definitions and pins", () => {
       expect(parseDefinition(given)).toEqual({ fault: expect.stringContaining(word) as string });
   });
 
-  it("T12: any change of any fact gives another pin, the order of keys none", () => {
+  test("T12: any change of any fact gives another pin, the order of keys none", () => {
     const first = tool({ inputSchema: { type: "object", title: "x" } });
     expect(pinOf(tool({ inputSchema: { title: "x", type: "object" } }))).toBe(pinOf(first));
     const changes: Partial<ForeignDefinition>[] = [
@@ -185,7 +185,7 @@ describe("definitions and pins", () => {
     expect(pinOf(first)).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it("T12: one byte of the description anywhere gives another pin", () => {
+  test("T12: one byte of the description anywhere gives another pin", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary", minLength: 1 }),
@@ -202,7 +202,7 @@ describe("definitions and pins", () => {
     );
   });
 
-  it("T15: a schema 10,000 levels deep is refused without an overflow, on every way", () => {
+  test("T15: a schema 10,000 levels deep is refused without an overflow, on every way", () => {
     let deep: JsonObject = OBJECT;
     for (let i = 0; i < 10_000; i++) deep = { type: "object", properties: { a: deep } };
     let lists: Json = [];
@@ -219,7 +219,7 @@ describe("definitions and pins", () => {
 });
 
 describe("bounds", () => {
-  it.each<[string, Partial<ForeignDefinition>]>([
+  test.each<[string, Partial<ForeignDefinition>]>([
     ["/description", { description: "x".repeat(10_001) }],
     ["/title", { title: "x".repeat(501) }],
     ["type", { inputSchema: {} }],
@@ -242,7 +242,7 @@ describe("bounds", () => {
     expect(boundsFault(tool(facts))).toContain(word);
   });
 
-  it("T15: what looks alike and is harmless is taken", () => {
+  test("T15: what looks alike and is harmless is taken", () => {
     const inputSchema: JsonObject = {
       $schema: "http://json-schema.org/draft-07/schema#",
       type: "object",
@@ -263,7 +263,7 @@ describe("terms", () => {
   const terms = (name: string, annotations: JsonObject | null = null) =>
     proposeTerms(tool({ name, annotations }));
 
-  it("R063: what nobody says anything about counts as dangerous", () => {
+  test("R063: what nobody says anything about counts as dangerous", () => {
     expect(terms("frobnicate")).toEqual({
       category: "file",
       risk: "dangerous",
@@ -274,7 +274,7 @@ describe("terms", () => {
     });
   });
 
-  it.each<[string, JsonObject | null, string, string]>([
+  test.each<[string, JsonObject | null, string, string]>([
     ["get_weather", null, "moderate", "network"],
     ["get_weather", { readOnlyHint: true }, "safe", "network"],
     ["get_weather", { readOnlyHint: true, openWorldHint: false }, "safe", "read_only"],
@@ -292,7 +292,7 @@ describe("terms", () => {
     expect(terms(name, annotations)).toMatchObject({ risk, effects });
   });
 
-  it("T24: annotations alone never make a tool safe, whatever its name, and never lower what its name says", () => {
+  test("T24: annotations alone never make a tool safe, whatever its name, and never lower what its name says", () => {
     const words = fc.constantFrom("get", "list", "delete", "write", "run", "frob", "x", "send");
     const hint = fc.option(fc.boolean(), { nil: undefined });
     fc.assert(
@@ -323,7 +323,7 @@ describe("terms", () => {
     );
   });
 
-  it.each([
+  test.each([
     ["browser_click", "browser"],
     ["run_sql", "database"],
     ["read_graph", "memory"],
@@ -335,7 +335,7 @@ describe("terms", () => {
     expect(proposeTerms(tool({ name, description: "" }))).toMatchObject({ category });
   });
 
-  it("reading a resource is moderate: what it holds is anybody's guess", () => {
+  test("reading a resource is moderate: what it holds is anybody's guess", () => {
     expect(
       proposeTerms(
         tool({ method: "resources/read", name: "", annotations: { readOnlyHint: true } }),
@@ -345,14 +345,14 @@ describe("terms", () => {
 });
 
 describe("diffs", () => {
-  it("nothing changed, no lines; the order of keys is no change", () => {
+  test("nothing changed, no lines; the order of keys is no change", () => {
     expect(diffDefinitions(tool(), tool())).toEqual([]);
     expect(
       diffDefinitions(tool({ annotations: { a: 1, b: 2 } }), tool({ annotations: { b: 2, a: 1 } })),
     ).toEqual([]);
   });
 
-  it("T11: a change that does not show is written out", () => {
+  test("T11: a change that does not show is written out", () => {
     const lines = diffDefinitions(
       tool({ description: "one\ntwo" }),
       tool({ description: "one\nt\u200bwo \u{e0041}" }),
@@ -367,7 +367,7 @@ describe("diffs", () => {
     ).toContain("b\\u{20}");
   });
 
-  it("T11: two definitions with different pins never look the same", () => {
+  test("T11: two definitions with different pins never look the same", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (a, b) => {
         if (a !== b && a.normalize("NFC") !== b.normalize("NFC"))
@@ -378,7 +378,7 @@ describe("diffs", () => {
     );
   });
 
-  it("a changed schema shows the line that changed", () => {
+  test("a changed schema shows the line that changed", () => {
     const schema = (type: string): JsonObject => ({ type: "object", properties: { a: { type } } });
     expect(
       diffDefinitions(
