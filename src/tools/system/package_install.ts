@@ -21,7 +21,7 @@ mkdir -p /packages/npm && cd /packages/npm || exit 1
 [ -f package.json ] || echo '{"private":true}' >package.json
 [ -f package-lock.json ] && cp package-lock.json /tmp/before || : >/tmp/before
 npm install --prefix /packages/npm --ignore-scripts --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error \\
-  --cache /tmp/npm --userconfig /tmp/none-user --globalconfig /tmp/none-global --registry "$PACKAGES_NPM" -- "$1@$2" >&2 || exit 1
+  --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 --cache /tmp/npm --userconfig /tmp/none-user --globalconfig /tmp/none-global --registry "$PACKAGES_NPM" -- "$1@$2" >&2 || exit 1
 base64 -w0 /tmp/before; echo
 base64 -w0 package-lock.json
 `,
