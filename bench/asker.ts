@@ -4,8 +4,8 @@ import { createInterface } from "node:readline";
 import type { StartedApp } from "../test/fixtures/app.ts";
 
 /**
- * Reads how many milliseconds to ask for, answers what each call took; what its own start cost is not of interest. The pauses
- * are short, as the slowest hundredth of few calls says little.
+ * Reads how many milliseconds to ask for, answers what each call took; what its own start cost is not of interest.
+ * The pauses are short, as the slowest hundredth of few calls says little.
  */
 const ASKER = `
 import { createInterface } from "node:readline";

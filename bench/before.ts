@@ -1,5 +1,5 @@
-// What a change costs: this checkout beside another one (`--base <folder>`), by turns in one run. Two servers of each, because
-// equal servers differ from start to start. A ratio above 1 means that this checkout needs more.
+// What a change costs: this checkout beside another one (`--base <folder>`), by turns in one run. Two servers of
+// each, because equal servers differ from start to start. A ratio above 1 means that this checkout needs more.
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,5 +1,5 @@
-// Cancels many running programs at once, children that ignore signals included, and waits until the last process of each
-// is gone, seen from outside: by its number on the host.
+// Cancels many running programs at once, children that ignore signals included, and waits until the last process of
+// each is gone, seen from outside: by its number on the host.
 import { spawn } from "node:child_process";
 import {
   cpSync,

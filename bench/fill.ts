@@ -24,7 +24,10 @@ const TOOLS = [
 const SPAN_MS = 90 * 24 * 3_600_000;
 const MAX_ROWS = 5_000_000;
 
-/** The file must hold the current schema and have no other user. Every 20th execution failed, every 50th was cancelled. */
+/**
+ * The file must hold the current schema and have no other user. Every 20th execution failed, every 50th was
+ * cancelled.
+ */
 export function fillHistory(file: string, fill: Fill): void {
   if (fill.rows > MAX_ROWS) throw new RangeError(`at most ${MAX_ROWS} rows`);
   const database = new DatabaseSync(file);

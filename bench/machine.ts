@@ -46,7 +46,9 @@ function times(): { busy: number; all: number } {
 
 const AUTOGROUP = "/proc/self/autogroup";
 
-/** On a machine shared with others: children inherit it. Linux weighs whole sessions first. Needs the right to do so. */
+/**
+ * On a machine shared with others: children inherit it. Linux weighs whole sessions first. Needs the right to do so.
+ */
 export function takePriority(): void {
   setPriority(-10);
   try {

@@ -1,5 +1,6 @@
-// A call through us to a server over HTTP, beside the same call through a bare proxy and through proxies of others. All live
-// at once; rounds go round them, and ratios are taken inside a round. PROXIED_CALLS=200000 also watches memory over so many.
+// A call through us to a server over HTTP, beside the same call through a bare proxy and through proxies of others.
+// All live at once; rounds go round them, and ratios are taken inside a round. PROXIED_CALLS=200000 also watches
+// memory over so many.
 import { join } from "node:path";
 import { startGoverned } from "./governed.ts";
 import {

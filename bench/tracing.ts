@@ -1,5 +1,5 @@
-// What tracing costs: the governed echo without a collector, with one that gets every trace, and with one that gets a tenth.
-// Two equal servers differ by as much as tracing costs (the controls show it), so both kinds are there twice.
+// What tracing costs: the governed echo without a collector, with one that gets every trace, and with one that gets a
+// tenth. Two equal servers differ by as much as tracing costs (the controls show it), so both kinds are there twice.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { haveBundle, tempDir } from "./governed.ts";

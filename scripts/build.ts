@@ -17,8 +17,8 @@ const BANNER = [
 ].join("\n");
 
 /**
- * Imported as an ES module, node:http has all its getters read, and one of them loads Node's whole HTTP client: 30 ms and
- * 6 MB that an idle server never needs. Taken as a plain object the getters stay asleep.
+ * Imported as an ES module, node:http has all its getters read, and one of them loads Node's whole HTTP client: 30 ms
+ * and 6 MB that an idle server never needs. Taken as a plain object the getters stay asleep.
  */
 const lazyHttp: Plugin = {
   name: "lazy-http",

@@ -1,5 +1,6 @@
-// Follows README.md, then docs/first-hour.md, command by command, as a newcomer would: in a fresh clone, and in an empty folder
-// with the tarball. Prints every step and its seconds; `npm run readme -- tarball` (or clone) follows it one way only.
+// Follows README.md, then docs/first-hour.md, command by command, as a newcomer would: in a fresh clone, and in an
+// empty folder with the tarball. Prints every step and its seconds; `npm run readme -- tarball` (or clone) follows it
+// one way only.
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {

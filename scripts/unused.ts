@@ -1,5 +1,6 @@
-// Finds what only tests use: exports of src/ and packages/ that no other code imports and their own file does not use, and methods of
-// exported interfaces that no code calls. A promise that nothing calls does not hold, however well it is tested.
+// Finds what only tests use: exports of src/ and packages/ that no other code imports and their own file does not
+// use, and methods of exported interfaces that no code calls. A promise that nothing calls does not hold, however
+// well it is tested.
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import ts from "typescript";
@@ -33,7 +34,9 @@ const sources: Read[] = files.map((file) => ({
   ),
 }));
 
-/** `file name` of everything that is imported by name; a file that is imported as a whole has all of its exports used. */
+/**
+ * `file name` of everything that is imported by name; a file that is imported as a whole has all of its exports used.
+ */
 const imported = new Set<string>();
 const whole = new Set<string>();
 /** Names that are read as a property, in any way that can be seen. */

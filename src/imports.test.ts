@@ -87,7 +87,10 @@ const ONLY: Record<string, readonly string[]> = {
   "app/": ["app/", "cli/"],
 };
 
-/** Who may import a package, and why where it is more than one file. Types alone may be imported by the folder's others. */
+/**
+ * Who may import a package, and why where it is more than one file. Types alone may be imported by the folder's
+ * others.
+ */
 const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly why?: string }> = {
   "@authzed/authzed-node": {
     owners: ["governance/relations/spicedb.ts", "governance/relations/spicedb/"],

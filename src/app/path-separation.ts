@@ -50,7 +50,10 @@ interface Mount extends Location {
   readonly at: string;
 }
 
-/** True when `path`, existing or not, can be reached from within `folder`: below it, or through something mounted there. */
+/**
+ * True when `path`, existing or not, can be reached from within `folder`: below it, or through something mounted
+ * there.
+ */
 export function isReachableFrom(folder: string, path: string): boolean {
   const [outer, inner] = [realOf(folder), realOf(path)];
   if (isWithin(inner, outer) || hasAncestor(inner, identityOf(outer))) return true;

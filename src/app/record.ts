@@ -147,8 +147,8 @@ function recorderFor(
 }
 
 /**
- * The first and the last event of a run of the server. A ledger that was not started is not closed: its checkpoint would
- * hide that the database is older than the last one.
+ * The first and the last event of a run of the server. A ledger that was not started is not closed: its checkpoint
+ * would hide that the database is older than the last one.
  */
 function startAndStop(p: {
   readonly ledger: Ledger;

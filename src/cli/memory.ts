@@ -1,5 +1,6 @@
-// A server lives long beside others: it takes little more memory than it needs. The runtime by itself keeps what the start
-// needed, which is twice of what is needed afterwards, and under load lets garbage grow to several times of what lives.
+// A server lives long beside others: it takes little more memory than it needs. The runtime by itself keeps what the
+// start needed, which is twice of what is needed afterwards, and under load lets garbage grow to several times of
+// what lives.
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 
 const [SOON_MS, LATER_MS] = [1_000, 30_000];

@@ -37,7 +37,10 @@ export interface KeyLimits {
   readonly perDay?: number;
 }
 
-/** Which sign-in a console session is, the key that made its link, and when the person last proved themselves (epoch ms). */
+/**
+ * Which sign-in a console session is, the key that made its link, and when the person last proved themselves (epoch
+ * ms).
+ */
 export interface SignedIn {
   readonly id: string;
   readonly keyId: string | null;
@@ -65,7 +68,9 @@ export interface Caller {
   readonly via: "key" | "console" | "anonymous";
   /** Narrowed to these tools: what works on somebody's behalf never holds more than it was given. */
   readonly only?: readonly string[];
-  /** Further capsules that must hold a tool too: those through which somebody acted whose words are carried out here. */
+  /**
+   * Further capsules that must hold a tool too: those through which somebody acted whose words are carried out here.
+   */
   readonly also?: readonly string[];
   /** Of a console session. */
   readonly signIn?: SignedIn;

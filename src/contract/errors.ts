@@ -1,4 +1,5 @@
-// One error class, one table. HTTP status, JSON-RPC mapping, CLI exit code, retryability and documentation derive from the row.
+// One error class, one table. HTTP status, JSON-RPC mapping, CLI exit code, retryability and documentation derive
+// from the row.
 
 export interface CodeRow {
   /** HTTP status of REST (call not dispatched) and tRPC. */

@@ -5,6 +5,9 @@ interface RecordedEnd {
   readonly runner: string | null;
 }
 
-/** The tool was unknown or hidden from the caller, who must not learn which. A tool that itself reports NOT_FOUND had a runner. */
+/**
+ * The tool was unknown or hidden from the caller, who must not learn which. A tool that itself reports NOT_FOUND had
+ * a runner.
+ */
 export const wasHidden = ({ errorCode, runner }: RecordedEnd): boolean =>
   errorCode === "NOT_FOUND" && runner === null;

@@ -57,8 +57,9 @@ export interface EnginePower {
     readonly metadata?: JsonObject;
   }): Promise<Outcome>;
   /**
-   * The same in the caller's stead, who sits and waits: progress and questions reach them, and a person's yes is waited for as
-   * long as a door would. With `executionId` the call that was made under it is looked at instead. `endedAt` null: not yet.
+   * The same in the caller's stead, who sits and waits: progress and questions reach them, and a person's yes is
+   * waited for as long as a door would. With `executionId` the call that was made under it is looked at instead.
+   * `endedAt` null: not yet.
    */
   relay(request: {
     readonly name: string;

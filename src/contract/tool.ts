@@ -149,7 +149,10 @@ export interface Touch {
   readonly from?: string;
 }
 
-/** A budget metric a call uses: a number, or what an argument says. The tool settles it with `note({ usage: { tokens: 12 } })`. */
+/**
+ * A budget metric a call uses: a number, or what an argument says. The tool settles it with `note({ usage: { tokens:
+ * 12 } })`.
+ */
 export interface Meter {
   readonly metric: string;
   readonly estimate: number | { readonly argument: string; readonly otherwise: number };

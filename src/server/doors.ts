@@ -41,7 +41,9 @@ export interface Doors {
   readonly registry: Registry;
   /** Told when somebody may see other tools than before for another cause than the registry: rights, rules, mode. */
   readonly visibility: { on(listener: () => void): () => void };
-  /** Tells those who hold something open when their caller's rights have changed, and (null) that they stand no more. */
+  /**
+   * Tells those who hold something open when their caller's rights have changed, and (null) that they stand no more.
+   */
   readonly standing: Pick<CallerWatch, "watch">;
   /** How the caller's capsule wants tools listed to MCP clients. */
   readonly listing: (caller: Caller) => Promise<Listing>;

@@ -137,7 +137,9 @@ function makeFolder(path: string): boolean {
   }
 }
 
-/** Node has no file lock of its own; SQLite's is one, it works everywhere, and a killed owner never leaves it behind. */
+/**
+ * Node has no file lock of its own; SQLite's is one, it works everywhere, and a killed owner never leaves it behind.
+ */
 function takeLock(path: string): DatabaseSync {
   const lock = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 });
   try {

@@ -1,4 +1,5 @@
-// Lines of the log about calls (R208). They say who, which execution and which trace, so that a line leads to the record.
+// Lines of the log about calls (R208). They say who, which execution and which trace, so that a line leads to the
+// record.
 import type { Call, Outcome } from "../contract/call.ts";
 import { faultOf } from "../contract/errors.ts";
 import { shownContent, type Masked } from "./content.ts";

@@ -1,4 +1,5 @@
-// The spans of one call: exec_tool around everything, gate spans for stages that had to wait, execute_tool around the runner.
+// The spans of one call: exec_tool around everything, gate spans for stages that had to wait, execute_tool around the
+// runner.
 import type { Call, Json, Outcome, Trace } from "../contract/call.ts";
 import { aboutVerdict, eventOf, type Trails } from "./events.ts";
 import { KIND } from "./kinds.ts";
@@ -103,7 +104,10 @@ export class CallSpans implements CallObserver {
     sender.wrote();
   }
 
-  /** When the stages that did not wait ended. They follow each other without a gap, so their times follow from how long each took. */
+  /**
+   * When the stages that did not wait ended. They follow each other without a gap, so their times follow from how
+   * long each took.
+   */
   #moments(): number[] {
     let moment = this.#gatesBegan();
     const moments: number[] = [];

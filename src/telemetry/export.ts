@@ -1,5 +1,5 @@
-// One kind of messages on its way to the receiver: in order, one at a time, with a bounded queue before it. The delegate
-// is OpenTelemetry's own: it retries, and reads the variables for time limits, certificates and compression.
+// One kind of messages on its way to the receiver: in order, one at a time, with a bounded queue before it. The
+// delegate is OpenTelemetry's own: it retries, and reads the variables for time limits, certificates and compression.
 import {
   convertLegacyHttpOptions,
   createOtlpHttpExportDelegate,

@@ -1,5 +1,5 @@
-// Lines that come with every call: written together some times a second, and later where the reader is slow. No call ever
-// waits for whoever reads the log.
+// Lines that come with every call: written together some times a second, and later where the reader is slow. No call
+// ever waits for whoever reads the log.
 
 /** A stream that writes in the background, as pino's destinations do. */
 export interface BackgroundStream {

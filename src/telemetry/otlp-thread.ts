@@ -1,5 +1,5 @@
-// The thread that sends: messages come finished from the main thread, and a receiver that is slow, far or away keeps nobody
-// waiting.
+// The thread that sends: messages come finished from the main thread, and a receiver that is slow, far or away keeps
+// nobody waiting.
 import { parentPort, workerData } from "node:worker_threads";
 import { openExport, type ExportPowers, type Parcel } from "./export.ts";
 import type { FromThread, ThreadData, ToThread } from "./sender.ts";

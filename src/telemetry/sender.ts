@@ -45,7 +45,10 @@ export interface SenderPowers {
   readonly log: { warn(fields: object, message: string): void };
 }
 
-/** A few hundred calls. A message costs both sides more than its bytes; some receivers and proxies take no more than 1 MB. */
+/**
+ * A few hundred calls. A message costs both sides more than its bytes; some receivers and proxies take no more than 1
+ * MB.
+ */
 const FULL_AT_BYTES = 960_000;
 const CAPACITY = 1024 * 1024;
 const MAX_UNDERWAY = 16_384;

@@ -1,5 +1,5 @@
-// Spans as OTLP has them on the wire, written straight into the message. Every span of every call goes through here: parts
-// that repeat are copied from where they were made once, and nothing is made that lives longer than the call.
+// Spans as OTLP has them on the wire, written straight into the message. Every span of every call goes through here:
+// parts that repeat are copied from where they were made once, and nothing is made that lives longer than the call.
 import type { Trace } from "../contract/call.ts";
 import type { Kind } from "./kinds.ts";
 import { fixed32Field, fixed64, intField, textField, varintSize } from "./protobuf.ts";
@@ -84,9 +84,9 @@ export class SpanWriter {
   }
 
   /**
-   * The spans so far with a head before them; the next begin anew. They are written where this thread alone writes, which is
-   * quicker than memory that another has just read. A long message goes in shared memory, and whoever has it gives that back
-   * with `recycle`: fresh memory costs more than all the writing.
+   * The spans so far with a head before them; the next begin anew. They are written where this thread alone writes,
+   * which is quicker than memory that another has just read. A long message goes in shared memory, and whoever has it
+   * gives that back with `recycle`: fresh memory costs more than all the writing.
    */
   take(head: Uint8Array): Uint8Array<ArrayBuffer> | Uint8Array<SharedArrayBuffer> {
     const from = this.#headroom - head.length;

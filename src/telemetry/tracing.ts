@@ -41,7 +41,10 @@ export interface Incoming {
   readonly linked?: TraceContext | undefined;
   readonly requestId?: string | undefined;
   readonly attributes: Attributes;
-  /** Those that most requests have in common, name and value in turn: cheaper to make than an object. A value that is not there is skipped. */
+  /**
+   * Those that most requests have in common, name and value in turn: cheaper to make than an object. A value that is
+   * not there is skipped.
+   */
   readonly pairs?: Pairs | undefined;
   /** A request of MCP: its method and tool are told, and counted in `mcp.server.operation.duration`. */
   readonly mcp?: McpOperation & { readonly id: string };

@@ -26,9 +26,15 @@ export interface Registry {
   get(name: string): Tool | null;
   /** Bytewise by wire name. */
   all(): readonly Tool[];
-  /** Validates, refuses duplicates (CONFLICT / already_exists), stores all or none, then emits `toolRegistered` for each. */
+  /**
+   * Validates, refuses duplicates (CONFLICT / already_exists), stores all or none, then emits `toolRegistered` for
+   * each.
+   */
   register(...tools: readonly Tool[]): Promise<void>;
-  /** Adds or replaces tools of a server upstream, in one transaction; names that others have are refused as by `register`. */
+  /**
+   * Adds or replaces tools of a server upstream, in one transaction; names that others have are refused as by
+   * `register`.
+   */
   put(tools: readonly Tool[]): Promise<void>;
   unregister(name: string): Promise<boolean>;
   setEnabled(name: string, enabled: boolean): Promise<boolean>;

@@ -1,11 +1,11 @@
-// A result of MCP as the output of an execution, and back. Whoever runs a call packs, the doors unpack: one encoding for
-// both, so that nothing of it is lost on the way through gate and record. Imports nothing of the SDK.
+// A result of MCP as the output of an execution, and back. Whoever runs a call packs, the doors unpack: one encoding
+// for both, so that nothing of it is lost on the way through gate and record. Imports nothing of the SDK.
 import type { Json, JsonObject, Outcome } from "../contract/call.ts";
 
 /**
- * What has more to show than JSON is packed under this key: `{ $content: [{ type: "image", data, mimeType }], width: 10 }`.
- * The blocks become `content`, the other fields `structuredContent`. Anything that is not a list of well-formed blocks
- * is an ordinary output.
+ * What has more to show than JSON is packed under this key: `{ $content: [{ type: "image", data, mimeType }], width:
+ * 10 }`. The blocks become `content`, the other fields `structuredContent`. Anything that is not a list of
+ * well-formed blocks is an ordinary output.
  */
 export const CONTENT_KEY = "$content";
 /** Structured content that cannot lie beside the blocks: no object, an empty one, or one that has keys of ours. */
@@ -109,7 +109,9 @@ function besideOf(output: JsonObject): JsonObject | undefined {
 export const isToolError = (output: Json): boolean =>
   isObject(output) && output[IS_ERROR_KEY] === true && isContent(output[CONTENT_KEY]);
 
-/** What a call had so far that did not succeed; null: nothing. What a server said of its own failure is no part of it. */
+/**
+ * What a call had so far that did not succeed; null: nothing. What a server said of its own failure is no part of it.
+ */
 export const partialOf = ({ success, output }: Pick<Outcome, "success" | "output">): Json =>
   success || isToolError(output) || unpackError(output) !== null ? null : output;
 

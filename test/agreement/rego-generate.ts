@@ -109,7 +109,10 @@ interface Draft {
   counter: number;
 }
 
-/** Rules with patterns are drawn from a stream of their own: a change there leaves the other rules of a seed as they are. */
+/**
+ * Rules with patterns are drawn from a stream of their own: a change there leaves the other rules of a seed as they
+ * are.
+ */
 const PATTERN_SEEDS = 0x5eed_0000;
 
 /** The one generator of policies: compared with OPA, and mutated by the fuzzer. */

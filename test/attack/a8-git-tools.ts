@@ -4,7 +4,9 @@ import type { Attack, Case } from "./attack.ts";
 
 const CANARY = "echo RAN-CANARY; echo RAN-CANARY >&2; cat";
 
-/** Each case has a repository of its own, made by a person (the attacker's clone); the settings are planted with git. */
+/**
+ * Each case has a repository of its own, made by a person (the attacker's clone); the settings are planted with git.
+ */
 function armed(name: string, settings: Record<string, string>, more = "true"): Case {
   return {
     name,

@@ -1,5 +1,5 @@
-// What an attack is: cases that must be held off, and one legal use of the same door that must work. `npm run attack` runs
-// all of them against fresh servers, as root and as an ordinary user.
+// What an attack is: cases that must be held off, and one legal use of the same door that must work. `npm run attack`
+// runs all of them against fresh servers, as root and as an ordinary user.
 
 /** Who the server runs as. */
 export type ServerUser = "root" | "ordinary";

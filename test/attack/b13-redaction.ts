@@ -1,5 +1,5 @@
-// Secrets in today's forms, by names in any spelling and on command lines: none is in the answer, the history, the export,
-// the spans that a collector gets, or the log.
+// Secrets in today's forms, by names in any spelling and on command lines: none is in the answer, the history, the
+// export, the spans that a collector gets, or the log.
 import { setTimeout } from "node:timers/promises";
 import { otlpReceiver } from "../fixtures/otlp-receiver.ts";
 import { patientHouse } from "../fixtures/open-house.ts";

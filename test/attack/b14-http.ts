@@ -1,4 +1,5 @@
-// Requests that two readers understand differently, written byte by byte: to the raw reader for plain calls and to node:http.
+// Requests that two readers understand differently, written byte by byte: to the raw reader for plain calls and to
+// node:http.
 import type { Attack, Case, Target } from "./attack.ts";
 import { dial, hostOf, statuses } from "./wire.ts";
 

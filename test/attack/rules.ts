@@ -1,4 +1,5 @@
-// Governance for attacks of many calls: the shipped rules, but nobody is slowed down, so that each case is really judged.
+// Governance for attacks of many calls: the shipped rules, but nobody is slowed down, so that each case is really
+// judged.
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { governanceWith, openHouse } from "../fixtures/open-house.ts";

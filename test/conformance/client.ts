@@ -1,5 +1,5 @@
-// The program that the referee starts to judge a client: the product's own connections and credentials, driven as a caller and
-// a person would drive them. The address of the referee's server is the last argument.
+// The program that the referee starts to judge a client: the product's own connections and credentials, driven as a
+// caller and a person would drive them. The address of the referee's server is the last argument.
 import type { InputAnswers, InputQuestions, Json, JsonObject } from "../../src/contract/call.ts";
 import { faultOf } from "../../src/contract/errors.ts";
 import type { OAuthSettings, ServerRow } from "../../src/storage/store/store.ts";

@@ -1,4 +1,5 @@
-// A server with all that the referee asks for, both eras at one address: the measure of what a gateway must carry through.
+// A server with all that the referee asks for, both eras at one address: the measure of what a gateway must carry
+// through.
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
-// Loaded before programs of others that would listen on every interface: they listen on loopback. Below `listen`, because one
-// with a host looks it up first, and such programs ask for their port at once.
+// Loaded before programs of others that would listen on every interface: they listen on loopback. Below `listen`,
+// because one with a host looks it up first, and such programs ask for their port at once.
 import { Server } from "node:net";
 
 type Bind = (this: Server, address: string | null, port: unknown, ...rest: unknown[]) => void;

@@ -1,6 +1,6 @@
-// T32: every line as every text argument of the tools that start programs, without the gate in front: what holds is the
-// tools, the process power and the box. An argument must come out as it went in, with no other process begun on the way;
-// stand-ins for common programs, first in the server's PATH, tell of anything that was started outside.
+// T32: every line as every text argument of the tools that start programs, without the gate in front: what holds is
+// the tools, the process power and the box. An argument must come out as it went in, with no other process begun on
+// the way; stand-ins for common programs, first in the server's PATH, tell of anything that was started outside.
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -124,7 +124,10 @@ function batchesOf(lines: readonly string[]): string[][] {
   return batches.filter((batch) => batch.length > 0);
 }
 
-/** Prints each argument and a zero byte, then the numbers of itself and of a child: the next one if nothing came between. */
+/**
+ * Prints each argument and a zero byte, then the numbers of itself and of a child: the next one if nothing came
+ * between.
+ */
 const SHELL_ECHO = `for a in "$@"; do printf '%s\\0' "$a"; done; sh -c 'printf "%s %s" "$PPID" "$$"'`;
 const PYTHON_ECHO = `
 import os, sys

@@ -14,7 +14,10 @@ export interface CorpusResult {
 
 export type CorpusRun = (entries: string[]) => Promise<CorpusResult>;
 
-/** `.json`: an array of texts, or of objects, each given as JSON text. Else lines: not trimmed, `#` and empty ones skipped. */
+/**
+ * `.json`: an array of texts, or of objects, each given as JSON text. Else lines: not trimmed, `#` and empty ones
+ * skipped.
+ */
 export function readCorpus(file: string): string[] {
   const text = readFileSync(file, "utf8");
   if (!file.endsWith(".json"))

@@ -1,5 +1,5 @@
-// npm run corpora:given: every list of ../shared/corpora that a kind exists for, each in a process of its own. `-- --json file` also
-// writes what came of each.
+// npm run corpora:given: every list of ../shared/corpora that a kind exists for, each in a process of its own. `--
+// --json file` also writes what came of each.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

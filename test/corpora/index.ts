@@ -1,5 +1,5 @@
-// npm run corpora -- <kind> <file> [--json <file>]: feeds a list of hostile input through every tool it concerns. Exit 1 on
-// any escape.
+// npm run corpora -- <kind> <file> [--json <file>]: feeds a list of hostile input through every tool it concerns.
+// Exit 1 on any escape.
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";

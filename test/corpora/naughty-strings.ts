@@ -1,5 +1,5 @@
-// Every string as every text argument of the file, memory and system tools, through the whole gate. What is stored comes
-// back as it was, byte for byte; what cannot be is refused as the caller's fault. Nothing breaks.
+// Every string as every text argument of the file, memory and system tools, through the whole gate. What is stored
+// comes back as it was, byte for byte; what cannot be is refused as the caller's fault. Nothing breaks.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Json, JsonObject, Outcome } from "../../src/contract/call.ts";

@@ -1,5 +1,5 @@
-// A whole app for the corpora: the gate is complete, but nobody is asked and nothing is counted, so that what refuses is
-// the guard and not a window or a person who does not answer.
+// A whole app for the corpora: the gate is complete, but nobody is asked and nothing is counted, so that what refuses
+// is the guard and not a window or a person who does not answer.
 import {
   cpSync,
   mkdirSync,

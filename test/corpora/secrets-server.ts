@@ -1,5 +1,5 @@
-// The server of the secrets corpus, in a process of its own so that all it logs can be read. Its tools hand on what they
-// get by every way there is: a result, an error, progress, and an exception nobody foresaw, which is logged.
+// The server of the secrets corpus, in a process of its own so that all it logs can be read. Its tools hand on what
+// they get by every way there is: a result, an error, progress, and an exception nobody foresaw, which is logged.
 import { once } from "node:events";
 import { z } from "zod";
 import { defineTool, toolError, type Tool } from "../../src/contract/tool.ts";

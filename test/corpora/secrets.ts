@@ -1,5 +1,5 @@
-// T49: every secret by every way into a server, through its public doors; then a look into everything it has kept, logged,
-// traced and told. Plain texts must come through as they are: else masking everything would score full marks.
+// T49: every secret by every way into a server, through its public doors; then a look into everything it has kept,
+// logged, traced and told. Plain texts must come through as they are: else masking everything would score full marks.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -138,7 +138,10 @@ async function feed(server: Server, texts: readonly string[]): Promise<string> {
   return stringsOf(heard);
 }
 
-/** How many texts without a secret are something else in the record. A server of its own: look-alikes hold secrets' letters. */
+/**
+ * How many texts without a secret are something else in the record. A server of its own: look-alikes hold secrets'
+ * letters.
+ */
 async function altered(entries: readonly Entry[]) {
   const count = { plain: { tried: 0, altered: 0 }, lookalikes: { tried: 0, altered: 0 } };
   const { app, call, close } = await openCorpusApp();

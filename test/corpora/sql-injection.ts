@@ -1,5 +1,5 @@
-// Every line into every text argument of the database tools, as a value, as a name and as SQL. A shop with known content
-// is the canary; whatever the lines do, it stays as it was, nothing is written beside it, and nobody waits.
+// Every line into every text argument of the database tools, as a value, as a name and as SQL. A shop with known
+// content is the canary; whatever the lines do, it stays as it was, nothing is written beside it, and nobody waits.
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// Every line as the address of the web tools, as a redirect and through the proxy, with a resolver that answers every name
-// with an address inside. Whoever dials such an address falls into a trap; the outside world is a local stand-in.
+// Every line as the address of the web tools, as a redirect and through the proxy, with a resolver that answers every
+// name with an address inside. Whoever dials such an address falls into a trap; the outside world is a local
+// stand-in.
 import {
   BlockList,
   connect,

@@ -1,5 +1,5 @@
-// Cases of the URL standard: what the rules match is what is resolved and dialled, over HTTP, CONNECT and the proxy. The
-// standard's own answer is the judge: its host or no host at all.
+// Cases of the URL standard: what the rules match is what is resolved and dialled, over HTTP, CONNECT and the proxy.
+// The standard's own answer is the judge: its host or no host at all.
 import { duplexPair } from "node:stream";
 import { openEgress, type EgressOptions } from "../../src/reach/egress/guard.ts";
 import type { EgressRules } from "../../src/reach/egress/egress.ts";
@@ -113,7 +113,9 @@ function disagreements(host: string | null, { asked, dialled, matched }: Seen): 
   return faults;
 }
 
-/** Entries of urltestdata (`input`, `base`, parts or `failure`) and of toascii (`input`, `output`); comments are none. */
+/**
+ * Entries of urltestdata (`input`, `base`, parts or `failure`) and of toascii (`input`, `output`); comments are none.
+ */
 function casesOf(entry: string): Case[] {
   if (!entry.startsWith("{")) return [];
   const one = JSON.parse(entry) as {

@@ -36,8 +36,8 @@ describe("access", () => {
     return [...ownRoutes, ...rpc, ...rpcWrites, ...others];
   };
   /**
-   * The sign-in page's own style (the page itself answers 401 with how to sign in), who we are for authorization servers, and
-   * where those send people back to: a state that only we can have made decides there.
+   * The sign-in page's own style (the page itself answers 401 with how to sign in), who we are for authorization
+   * servers, and where those send people back to: a state that only we can have made decides there.
    */
   const PUBLIC = new Set(["/style.css", "/oauth/client.json", "/oauth/callback"]);
 

@@ -1,4 +1,5 @@
-// What every door tells of a call that ended: what a timed-out tool had so far, whose time was up, and what the tool noted.
+// What every door tells of a call that ended: what a timed-out tool had so far, whose time was up, and what the tool
+// noted.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

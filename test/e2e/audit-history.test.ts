@@ -1,4 +1,5 @@
-// Verification compares history, and the sums made of it, with the log: what was changed behind the server's back is named.
+// Verification compares history, and the sums made of it, with the log: what was changed behind the server's back is
+// named.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,4 +1,5 @@
-// One way in: every door that can run a tool, with a call for each stage that can refuse, one that waits and one that runs.
+// One way in: every door that can run a tool, with a call for each stage that can refuse, one that waits and one that
+// runs.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { PassThrough } from "node:stream";

@@ -1,4 +1,5 @@
-// HTTP APIs as tools, through the doors: imported, hidden until approved, called under the gate, stopped when they change.
+// HTTP APIs as tools, through the doors: imported, hidden until approved, called under the gate, stopped when they
+// change.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";

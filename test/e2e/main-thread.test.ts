@@ -1,4 +1,5 @@
-// No tool works on the main thread without a bound: each gets its largest and its nastiest input beside a healthy caller.
+// No tool works on the main thread without a bound: each gets its largest and its nastiest input beside a healthy
+// caller.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -15,7 +16,9 @@ import {
 import { largestInput, NASTY, prepareHeavyFiles } from "../fixtures/heavy-inputs.ts";
 import type { FromWatched } from "../fixtures/watched-server.ts";
 
-/** Processor time between two turns of the loop: it does not depend on what else the machine does. Promised are 0.1 s. */
+/**
+ * Processor time between two turns of the loop: it does not depend on what else the machine does. Promised are 0.1 s.
+ */
 const LIMIT_MS = 250;
 /** The deadline of every call: also the long ones end soon. */
 const TIMEOUT_MS = 5_000;

@@ -1,4 +1,5 @@
-// Masking by the public doors: large results, hostile texts beside a healthy caller, and every way that a secret could take.
+// Masking by the public doors: large results, hostile texts beside a healthy caller, and every way that a secret
+// could take.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

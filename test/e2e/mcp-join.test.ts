@@ -1,4 +1,5 @@
-// Several `ostiary mcp` on one data directory: the first owns it, the others join, and one of them goes on when it ends.
+// Several `ostiary mcp` on one data directory: the first owns it, the others join, and one of them goes on when it
+// ends.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,5 +1,6 @@
-// The raw HTTP reader in front of node:http, through a whole app. A plain call is answered by the raw reader; behind another request, on the same
-// connection, the same bytes are node:http's. Nobody may see a difference, and nothing may run twice.
+// The raw HTTP reader in front of node:http, through a whole app. A plain call is answered by the raw reader; behind
+// another request, on the same connection, the same bytes are node:http's. Nobody may see a difference, and nothing
+// may run twice.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/contract/tool.ts";

@@ -1,4 +1,5 @@
-// What a server upstream offers, where a person must agree first: no answer of the caller's own client is that person's.
+// What a server upstream offers, where a person must agree first: no answer of the caller's own client is that
+// person's.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFixtureServer, type FixtureServer } from "../conformance/fixture-server.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";

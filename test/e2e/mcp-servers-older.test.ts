@@ -1,5 +1,5 @@
-// A server upstream of the older era, for clients of both: questions in the middle of a call, watched resources, a session
-// of its own.
+// A server upstream of the older era, for clients of both: questions in the middle of a call, watched resources, a
+// session of its own.
 import {
   Client,
   StreamableHTTPClientTransport,

@@ -1,5 +1,5 @@
-// Servers upstream at the MCP doors: one server's own face, all of them under prefixed names, and what they offer besides
-// tools: resources, prompts, completions, questions to the client, log messages, news.
+// Servers upstream at the MCP doors: one server's own face, all of them under prefixed names, and what they offer
+// besides tools: resources, prompts, completions, questions to the client, log messages, news.
 import {
   Client,
   StreamableHTTPClientTransport,

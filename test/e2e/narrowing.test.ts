@@ -1,5 +1,5 @@
-// What waits, is scheduled or is resumed keeps its whole caller: the key, the capsule, the tools an agent was given, and
-// whose words a definition is. It runs with what was granted then and still holds now, never with more.
+// What waits, is scheduled or is resumed keeps its whole caller: the key, the capsule, the tools an agent was given,
+// and whose words a definition is. It runs with what was granted then and still holds now, never with more.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, until } from "../fixtures/contract.ts";

@@ -1,5 +1,6 @@
-// The owner of a fresh install, step by step with the real program: connects a first agent, whose dangerous call waits; finds
-// it, agrees, and sees what became of it and who did what. Once at the command line, once on the pages, once in Chromium.
+// The owner of a fresh install, step by step with the real program: connects a first agent, whose dangerous call
+// waits; finds it, agrees, and sees what became of it and who did what. Once at the command line, once on the pages,
+// once in Chromium.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

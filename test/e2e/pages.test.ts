@@ -1,4 +1,5 @@
-// Every page we serve, in a real browser: nothing is wider than a phone, and nothing is on a page that is not listed here.
+// Every page we serve, in a real browser: nothing is wider than a phone, and nothing is on a page that is not listed
+// here.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";

@@ -46,8 +46,8 @@ const execute = (app: StartedApp, key: string): Promise<ApiAnswer> =>
   app.api("POST", "/executions", { key, body: echo });
 
 /**
- * All at once. A stage that a crowded machine makes too slow refuses (503) and gives back what it took: those calls are made
- * again, one by one, and with them those that were refused while something was about to be given back.
+ * All at once. A stage that a crowded machine makes too slow refuses (503) and gives back what it took: those calls
+ * are made again, one by one, and with them those that were refused while something was about to be given back.
  */
 async function many(app: StartedApp, key: string, times = AT_ONCE): Promise<ApiAnswer[]> {
   const first = await Promise.all(Array.from({ length: times }, () => execute(app, key)));

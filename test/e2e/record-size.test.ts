@@ -1,4 +1,5 @@
-// What one call may leave in the record, whatever its size: the beginning of arguments and results, their size and hash.
+// What one call may leave in the record, whatever its size: the beginning of arguments and results, their size and
+// hash.
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,5 +1,5 @@
-// One person alone: who asked may agree through another channel than the call's, and it is told that they did. Everything
-// else that could make an agent agree to its own call is refused.
+// One person alone: who asked may agree through another channel than the call's, and it is told that they did.
+// Everything else that could make an agent agree to its own call is refused.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

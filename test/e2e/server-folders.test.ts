@@ -1,5 +1,5 @@
-// Folders of the host that a server upstream is given, a real program in the real box: repositories in them stay as they
-// are, none is left behind, and nothing of Ostiary's own is among them.
+// Folders of the host that a server upstream is given, a real program in the real box: repositories in them stay as
+// they are, none is left behind, and nothing of Ostiary's own is among them.
 import {
   chmodSync,
   chownSync,

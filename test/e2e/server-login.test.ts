@@ -1,4 +1,5 @@
-// Logins at servers upstream over the public doors: who may begin one, what the browser sees, and that calls work afterwards.
+// Logins at servers upstream over the public doors: who may begin one, what the browser sees, and that calls work
+// afterwards.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";

@@ -1,5 +1,5 @@
-// The control to doors.test.ts: with one stage taken out, and nothing else changed, the call that it refused runs. A stage
-// whose absence nobody notices would prove nothing.
+// The control to doors.test.ts: with one stage taken out, and nothing else changed, the call that it refused runs. A
+// stage whose absence nobody notices would prove nothing.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EXECUTE, type Stage } from "../../src/core/gate/index.ts";
 import { openHouse, type House, type Refusal } from "../fixtures/refusals.ts";

@@ -1,4 +1,5 @@
-// What an agent did, opened by the administrator of its tenant: REST, tRPC, the page and the command line, and whose it is.
+// What an agent did, opened by the administrator of its tenant: REST, tRPC, the page and the command line, and whose
+// it is.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";

@@ -1,4 +1,5 @@
-// One rule for every way content gets into a place where file/write asks: the same class, the same risk, the same question.
+// One rule for every way content gets into a place where file/write asks: the same class, the same risk, the same
+// question.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

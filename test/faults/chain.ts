@@ -1,4 +1,5 @@
-// The hash chain as the files have it, recounted from the description in docs/audit.md with nothing of the server's code.
+// The hash chain as the files have it, recounted from the description in docs/audit.md with nothing of the server's
+// code.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,4 +1,5 @@
-// Kafka away under load: no call notices, and afterwards every event is there, in order, repeats with the same id and bytes.
+// Kafka away under load: no call notices, and afterwards every event is there, in order, repeats with the same id and
+// bytes.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -75,7 +75,10 @@ export class Results {
   }
 }
 
-/** Tests as a figure: each test is one thing tried. Those that need what is absent here are told, and count as not tried. */
+/**
+ * Tests as a figure: each test is one thing tried. Those that need what is absent here are told, and count as not
+ * tried.
+ */
 export function fromTests(
   tests: readonly TestResult[],
   controls: readonly TestResult[],

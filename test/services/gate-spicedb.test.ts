@@ -1,4 +1,5 @@
-// The whole path with relations judged by a SpiceDB server: it decides, and without it nothing is decided (scoreboard 8).
+// The whole path with relations judged by a SpiceDB server: it decides, and without it nothing is decided (scoreboard
+// 8).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { newUser, until } from "../fixtures/contract.ts";
@@ -50,7 +51,10 @@ if (bin) {
     };
     const list = () => app.api("GET", "/tools", { key: ann });
 
-    /** All are refused. Only the middle is held against the clock: on a busy machine the tail measures the machine, not the gate. */
+    /**
+     * All are refused. Only the middle is held against the clock: on a busy machine the tail measures the machine,
+     * not the gate.
+     */
     const refusedInTime = async (times: number) => {
       const ms: number[] = [];
       for (let i = 0; i < times; i++)

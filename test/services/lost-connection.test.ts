@@ -1,4 +1,5 @@
-// Connections that PostgreSQL itself ends, and a log that cannot be written for a while: what the calls and the mode do.
+// Connections that PostgreSQL itself ends, and a log that cannot be written for a while: what the calls and the mode
+// do.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,5 @@
-// The embedded engine against a real SpiceDB on random schemas, relationships and questions: the same schemas are accepted,
-// the same answers given. Another seed: OSTIARY_SEED=7.
+// The embedded engine against a real SpiceDB on random schemas, relationships and questions: the same schemas are
+// accepted, the same answers given. Another seed: OSTIARY_SEED=7.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Events of the whole server on a real Kafka: through outages of the broker, the death of the server, and a change of hands.
+// Events of the whole server on a real Kafka: through outages of the broker, the death of the server, and a change of
+// hands.
 import { randomUUID } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

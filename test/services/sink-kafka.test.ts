@@ -1,4 +1,5 @@
-// The sink against real brokers: those of scripts/services, and one of its own that is killed, frozen and closed to strangers.
+// The sink against real brokers: those of scripts/services, and one of its own that is killed, frozen and closed to
+// strangers.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";

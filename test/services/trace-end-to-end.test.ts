@@ -1,4 +1,5 @@
-// One trace from the caller to the outside world and into every record of it: door, gate, run, provider, ledger, log, Kafka.
+// One trace from the caller to the outside world and into every record of it: door, gate, run, provider, ledger, log,
+// Kafka.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { META, modernCall, modernHeaders, post } from "../e2e/mcp-clients.ts";

@@ -44,8 +44,8 @@ async function bridgeToServer(cli: Cli): Promise<void> {
 type Found = { readonly owner: Owner } | { readonly app: App };
 
 /**
- * The process that owns the data directory, or else the engine in this one. The lock decides, not what a file says: `gone` is
- * an owner that does not answer any more.
+ * The process that owns the data directory, or else the engine in this one. The lock decides, not what a file says:
+ * `gone` is an owner that does not answer any more.
  */
 async function ownerOrApp(
   dataDir: string,

@@ -64,7 +64,10 @@ export function textAt(path: string): string | null {
   return existsSync(path) ? readFileSync(path, "utf8") : null;
 }
 
-/** Whole or not at all; what a link leads to is replaced, not the link; rights stay, and a new file is its owner's only. */
+/**
+ * Whole or not at all; what a link leads to is replaced, not the link; rights stay, and a new file is its owner's
+ * only.
+ */
 export function replaceFile(path: string, text: string, modeIfNew = 0o600): void {
   const target = existsSync(path) ? realpathSync(path) : path;
   const mode = existsSync(target) ? statSync(target).mode & 0o777 : modeIfNew;

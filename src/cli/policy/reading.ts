@@ -1,4 +1,5 @@
-// How modules are read, and what a policy on the command line may use: this machine's clock and cryptography, no network.
+// How modules are read, and what a policy on the command line may use: this machine's clock and cryptography, no
+// network.
 import { randomBytes } from "node:crypto";
 import { nodeCrypto } from "@ostiary/rego/node-crypto";
 import type { RegoPowers } from "@ostiary/rego";

@@ -63,7 +63,10 @@ export interface BrowserSession {
     type: "navigation" | "selector" | "text" | "timeout";
     value?: string | number;
   }): Promise<{ met: boolean; elapsedMs: number }>;
-  /** With a schema the data fits it, found by the names of its fields (schema_not_satisfied); an instruction needs a model. */
+  /**
+   * With a schema the data fits it, found by the names of its fields (schema_not_satisfied); an instruction needs a
+   * model.
+   */
   extract(options: {
     type: "text" | "markdown" | "html" | "attributes" | "links" | "images" | "table";
     selector?: string;

@@ -1,6 +1,9 @@
 import type { Json } from "../call.ts";
 
-/** Named connections of the tenant; never the engine's own store. Values travel as parameters, names are checked and quoted. */
+/**
+ * Named connections of the tenant; never the engine's own store. Values travel as parameters, names are checked and
+ * quoted.
+ */
 export interface DatabasePower {
   connections(): Promise<
     readonly { name: string; kind: "postgres" | "sqlite"; readOnly: boolean; default: boolean }[]

@@ -22,8 +22,8 @@ export interface Written {
 }
 
 /**
- * Files of the workspace, every path resolved and judged before it is touched, and what was opened compared with what was
- * judged. Writes are atomic, keep the mode bits, never follow a link out and never give an execute bit.
+ * Files of the workspace, every path resolved and judged before it is touched, and what was opened compared with what
+ * was judged. Writes are atomic, keep the mode bits, never follow a link out and never give an execute bit.
  */
 export interface FilesPower {
   /** The whole file; a larger one than `maxBytes` (or the rule's own limit) is refused with size_exceeded. */
@@ -37,7 +37,10 @@ export interface FilesPower {
     modifiedMs: number;
     sha256: string;
   }>;
-  /** `accept` also gets the path within the listed folder; `respectIgnore` leaves out what .gitignore files do. `total` counts what was accepted, `entries` stops at `maxEntries`. */
+  /**
+   * `accept` also gets the path within the listed folder; `respectIgnore` leaves out what .gitignore files do.
+   * `total` counts what was accepted, `entries` stops at `maxEntries`.
+   */
   list(
     path: string,
     options: {
@@ -85,7 +88,10 @@ export interface FilesPower {
   ): Promise<{ path: string; type: FileStat["type"]; files: number; bytes: number }>;
   /** Lines that match, over all files below a folder; linear in the size of the text whatever the pattern. */
   search(path: string, query: SearchQuery): Promise<SearchResult>;
-  /** Puts something a tool made (an image, a long output) into this execution's own folder; the path can be read later. */
+  /**
+   * Puts something a tool made (an image, a long output) into this execution's own folder; the path can be read
+   * later.
+   */
   keep(name: string, bytes: Uint8Array): Promise<string>;
 }
 

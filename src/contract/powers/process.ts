@@ -8,7 +8,10 @@ export interface ProcessPower {
 export interface ProcessJob {
   /** The program and its arguments; no shell. */
   readonly argv: readonly string[];
-  /** `copy`: writable, but what is written is thrown away; `none`: the private folder only. The workspace is `/workspace` inside. */
+  /**
+   * `copy`: writable, but what is written is thrown away; `none`: the private folder only. The workspace is
+   * `/workspace` inside.
+   */
   readonly workspace: "ro" | "rw" | "copy" | "none";
   /** Only through the egress guard. */
   readonly network?: boolean;
@@ -23,7 +26,10 @@ export interface ProcessJob {
   readonly timeoutMs?: number;
   /** Files for the job's private folder, by name: a script, a patch. The job sees them below `/job`. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  /** Tenant's own packages, e.g. `pip` or `npm`, put where the interpreter finds them; with `write` they are at `/packages` and can be added to. */
+  /**
+   * Tenant's own packages, e.g. `pip` or `npm`, put where the interpreter finds them; with `write` they are at
+   * `/packages` and can be added to.
+   */
   readonly packages?: "read" | "write";
   /** Inline bytes per stream; what is beyond is kept and named by `overflowPath`. */
   readonly inlineBytes?: number;

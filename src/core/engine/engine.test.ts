@@ -750,7 +750,10 @@ describe("a call that waits for a person", () => {
   });
 });
 
-/** The packaged rules with other figures for the plan of the local tenant; the folder is left to the system's cleaning. */
+/**
+ * The packaged rules with other figures for the plan of the local tenant; the folder is left to the system's
+ * cleaning.
+ */
 function limitedPlan(figures: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), "ostiary-governance-"));
   cpSync(join(import.meta.dirname, "../../../governance"), folder, { recursive: true });

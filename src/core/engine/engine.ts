@@ -15,13 +15,18 @@ import { cancel, drain } from "./stop.ts";
 export type { ActiveView, EnginePowers, Explanation, ExplainRequest };
 
 export interface Engine {
-  /** Tools this caller may see, sorted by wire name. Throws UNAVAILABLE when the engine of a VISIBLE stage does not answer. */
+  /**
+   * Tools this caller may see, sorted by wire name. Throws UNAVAILABLE when the engine of a VISIBLE stage does not
+   * answer.
+   */
   discover(caller: Caller): Promise<readonly Tool[]>;
   /** One visible tool by any of its names, else null. */
   find(caller: Caller, name: string): Promise<Tool | null>;
   /** The whole path; waits for the end. A failure is a value; it throws only when nothing could be recorded. */
   execute(caller: Caller, request: CallRequest): Promise<Outcome>;
-  /** For `wait: false`: answers once the start is durable (`running`, or `pending` in the queue), or with the refusal. */
+  /**
+   * For `wait: false`: answers once the start is durable (`running`, or `pending` in the queue), or with the refusal.
+   */
   start(caller: Caller, request: CallRequest): Promise<Outcome>;
   /** Waits for a held call of this caller: its outcome, or still `pending` when the time is over. */
   follow(
@@ -33,7 +38,9 @@ export interface Engine {
   resume(approvalId: string): Promise<void>;
   /** All stages' verdicts; nothing runs, nothing is recorded. Null when `reader` may not know the tool. */
   explain(caller: Caller, request: ExplainRequest, reader?: Caller): Promise<Explanation | null>;
-  /** The same for a recorded call. Null for unknown and hidden ones, and for other callers' except to administrators. */
+  /**
+   * The same for a recorded call. Null for unknown and hidden ones, and for other callers' except to administrators.
+   */
   explainPast(caller: Caller, executionId: string): Promise<Explanation | null>;
   /** For the owner: NOT_FOUND for other callers' ids, CONFLICT / not_running for finished ones. `note` is recorded. */
   cancel(caller: Caller, executionId: string, note?: string): Promise<void>;

@@ -38,7 +38,10 @@ export interface ExplainRequest extends Pick<CallRequest, "name" | "arguments"> 
   readonly at?: number;
 }
 
-/** Asks every stage, also after a refusal. Null for a hidden tool, so that nobody but administrators can probe for names. */
+/**
+ * Asks every stage, also after a refusal. Null for a hidden tool, so that nobody but administrators can probe for
+ * names.
+ */
 export async function explain(
   caller: Caller,
   request: ExplainRequest,

@@ -125,14 +125,20 @@ export function refusedOutcome(
   });
 }
 
-/** A stage of VISIBLE denied or failed: the caller learns nothing about the tool. FORBIDDEN is used for visible tools only. */
+/**
+ * A stage of VISIBLE denied or failed: the caller learns nothing about the tool. FORBIDDEN is used for visible tools
+ * only.
+ */
 export function hidesTool({ stage, verdict, code }: Verdict): boolean {
   return verdict !== "allow" && code !== "FORBIDDEN" && HIDING.has(stage);
 }
 
 const HIDING = new Set(VISIBLE.map((stage) => stage.name));
 
-/** Waits for a person. `id` is the execution that waits: the call's own, or the same caller's same call that came before. */
+/**
+ * Waits for a person. `id` is the execution that waits: the call's own, or the same caller's same call that came
+ * before.
+ */
 export function heldOutcome(
   call: Call,
   trail: GateReport,

@@ -1,4 +1,5 @@
-// Last, after every automatic stage has agreed: where a stage asked for a person, an approval is used up, or the call is held.
+// Last, after every automatic stage has agreed: where a stage asked for a person, an approval is used up, or the call
+// is held.
 import type { ApprovalGate } from "../../governance/approvals/approval.ts";
 import type { Grant } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";

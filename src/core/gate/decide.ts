@@ -1,4 +1,5 @@
-// Asks the stages in order until one refuses. The ordered verdicts become the answer, the audit, the trace and `explain`.
+// Asks the stages in order until one refuses. The ordered verdicts become the answer, the audit, the trace and
+// `explain`.
 import type { Verdict } from "../../contract/call.ts";
 import type { Fault } from "../../contract/errors.ts";
 import { type Subject } from "../../contract/subject.ts";
@@ -14,8 +15,8 @@ export async function decide(
   let refusal: Verdict | null = null;
   trail.at = performance.now();
   for (const stage of stages) {
-    // After a stage has hidden the tool, only the other hiding stages are asked: an engine that does not answer must show
-    // for existing and invented names alike.
+    // After a stage has hidden the tool, only the other hiding stages are asked: an engine that does not answer must
+    // show for existing and invented names alike.
     if (refusal && !stage.hides) break;
     const judged = judge(stage, subject, powers, trail);
     const verdict = judged instanceof Promise ? await judged : judged;

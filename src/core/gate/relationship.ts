@@ -6,7 +6,9 @@ import type { Subject } from "../../contract/subject.ts";
 import { whenReady } from "../../util/async/when-ready.ts";
 import { allow, deny, notFound, type Decision, type GatePowers, type Stage } from "./stage.ts";
 
-/** Stands for a name that is no tool: the engine is asked even then, so that an outage looks the same for every name. */
+/**
+ * Stands for a name that is no tool: the engine is asked even then, so that an outage looks the same for every name.
+ */
 const NO_TOOL = "none/none";
 
 export const relationship: Stage = {

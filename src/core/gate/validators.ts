@@ -1,5 +1,5 @@
-// JSON Schema 2020-12, each schema made ready once: our own by ajv, which generates code, those of upstream servers by an
-// interpreter, which does not. The words of both become a person's.
+// JSON Schema 2020-12, each schema made ready once: our own by ajv, which generates code, those of upstream servers
+// by an interpreter, which does not. The words of both become a person's.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { FieldFault } from "../../contract/errors.ts";

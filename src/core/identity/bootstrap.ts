@@ -1,4 +1,5 @@
-// What a first start writes: the tenant, two capsules, the owner, the `cli` caller, and their keys. Explicit rows, no bypass.
+// What a first start writes: the tenant, two capsules, the owner, the `cli` caller, and their keys. Explicit rows, no
+// bypass.
 import type { Level } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import { AlreadyExists, type KeyRow, type Store } from "../../storage/store/store.ts";
@@ -166,8 +167,9 @@ async function keysOf(p: BootstrapPowers, userId: string): Promise<KeyRow[]> {
 }
 
 /**
- * The key in the file if the store still knows it, the preset one, or a new one. On a database of several instances a new
- * one is made only while there is none: each further instance has a data directory of its own, and gets no key for it.
+ * The key in the file if the store still knows it, the preset one, or a new one. On a database of several instances a
+ * new one is made only while there is none: each further instance has a data directory of its own, and gets no key
+ * for it.
  */
 async function ensureKey(p: BootstrapPowers, wanted: WantedKey): Promise<Ensured> {
   const known = (await keysOf(p, wanted.userId)).filter((key) => key.name === wanted.name);

@@ -1,5 +1,5 @@
-// Whoever holds something open (a stream, a running call, an agent) is looked at again whenever somebody's rights change,
-// and when their time is over: what stands no more is told so at once.
+// Whoever holds something open (a stream, a running call, an agent) is looked at again whenever somebody's rights
+// change, and when their time is over: what stands no more is told so at once.
 import type { Caller, Mandate } from "../../contract/call.ts";
 
 /** A caller as they are now, and when that runs out by itself. */

@@ -41,7 +41,10 @@ export function createCapsules(p: CapsulesPowers): Capsules {
     return tools;
   };
 
-  /** `server/tool@pin` holds the tool only while the approved definition is that one, also where its name stands there too. */
+  /**
+   * `server/tool@pin` holds the tool only while the approved definition is that one, also where its name stands there
+   * too.
+   */
   const holding = ({ capabilities, listing }: CapsuleRow): CapsuleTools => {
     const names = new Set(capabilities.filter((held) => !held.includes("@")));
     // A search is of no use without the tools to search with; what they find is held, or not, all the same.

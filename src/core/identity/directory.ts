@@ -59,7 +59,10 @@ export interface ListPage {
   readonly after?: string;
 }
 
-/** Faults: CONFLICT / already_exists for a taken id, NOT_FOUND / unknown, BAD_REQUEST / invalid_input naming the field. */
+/**
+ * Faults: CONFLICT / already_exists for a taken id, NOT_FOUND / unknown, BAD_REQUEST / invalid_input naming the
+ * field.
+ */
 export interface Directory {
   getTenant(actor: Caller): Promise<TenantRow>;
   updateTenant(actor: Caller, change: Pick<TenantRow, "plan">): Promise<TenantRow>;

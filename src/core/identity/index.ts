@@ -34,7 +34,10 @@ export interface Identity {
   listSignIns(caller: Caller, filter: { userId?: string; limit: number }): Promise<SignInView[]>;
   /** Ends one everywhere; NOT_FOUND for others'. */
   endSignIn(caller: Caller, id: string): Promise<SignInView>;
-  /** The caller a credential stands for; `connection` saves looking the same key up again. Throws UNAUTHORIZED; a store that cannot answer is UNAVAILABLE, never anonymous. */
+  /**
+   * The caller a credential stands for; `connection` saves looking the same key up again. Throws UNAUTHORIZED; a
+   * store that cannot answer is UNAVAILABLE, never anonymous.
+   */
   identify(credentials: Credentials, connection?: object): Caller | Promise<Caller>;
   /**
    * Whoever left something behind, with what they had then and have today; null when user or key is gone, or their

@@ -1,4 +1,5 @@
-// API keys: 256 random bits and a checksum. The store keeps a short prefix and a salted, keyed hash; the key is shown once.
+// API keys: 256 random bits and a checksum. The store keeps a short prefix and a salted, keyed hash; the key is shown
+// once.
 import { createHmac, hash as digest, randomBytes, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 

@@ -1,5 +1,5 @@
-// What a key may do by default: the risks that its level reaches, and nothing else. Deciding approvals and administering
-// are scopes of their own, which no level brings along.
+// What a key may do by default: the risks that its level reaches, and nothing else. Deciding approvals and
+// administering are scopes of their own, which no level brings along.
 import type { Level } from "../../contract/call.ts";
 import type { Risk } from "../../contract/tool.ts";
 

@@ -1,5 +1,5 @@
-// The console's sign-in: a one-time link (15 minutes, dies on use) becomes a session cookie. A session hangs on what made
-// its link: it ends with that key, and with that sign-in when somebody ends it.
+// The console's sign-in: a one-time link (15 minutes, dies on use) becomes a session cookie. A session hangs on what
+// made its link: it ends with that key, and with that sign-in when somebody ends it.
 import { hash, randomBytes } from "node:crypto";
 import type { SignedIn } from "../../contract/call.ts";
 import type { SignInRow, Store } from "../../storage/store/store.ts";

@@ -1,5 +1,5 @@
-// What the record keeps of one value: all of it up to a number of bytes, else its beginning, its size and its hash. The limit
-// comes before masking, so that masking works on little more than what is kept.
+// What the record keeps of one value: all of it up to a number of bytes, else its beginning, its size and its hash.
+// The limit comes before masking, so that masking works on little more than what is kept.
 import { hash } from "node:crypto";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { Cut } from "../../storage/store/store.ts";
@@ -13,7 +13,9 @@ export interface CutValue<T extends Json> {
   readonly cut: Cut | null;
 }
 
-/** A text that is cut is masked with so much more of it: whatever the cut went through is dropped, half a secret too. */
+/**
+ * A text that is cut is masked with so much more of it: whatever the cut went through is dropped, half a secret too.
+ */
 const MARGIN = 8_192;
 /** A character as JSON: an escape has six bytes, other than that there are three at most. */
 const BYTES_PER_CHARACTER = 6;

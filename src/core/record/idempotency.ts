@@ -7,7 +7,10 @@ import { canonicalJson } from "../../util/json/json.ts";
 import type { WholeResult } from "./whole.ts";
 
 export interface Idempotency {
-  /** The finished execution that this key already stands for; null when it is free. Throws when it is in flight or means something else. */
+  /**
+   * The finished execution that this key already stands for; null when it is free. Throws when it is in flight or
+   * means something else.
+   */
   replay(call: Call): Promise<ExecutionRecord | null>;
   /** Takes the key for this call, after the gate and before the run. Throws when another call was faster. */
   reserve(call: Call): Promise<void>;

@@ -40,7 +40,10 @@ export interface Recorder {
   begin(call: Call, gates: readonly Verdict[], status: "running" | "pending"): Promise<void>;
   /** A call that waits for a person: it has a record, but has not begun. */
   hold(call: Call, gates: readonly Verdict[], approvalId: string): Promise<void>;
-  /** The end of an execution that was begun. `isFetched`: its result is asked for later, so it is kept whole for a while. */
+  /**
+   * The end of an execution that was begun. `isFetched`: its result is asked for later, so it is kept whole for a
+   * while.
+   */
   end(call: Call, outcome: Outcome, isFetched?: boolean): Promise<void>;
   /** A call that was refused: start and end in one event. */
   refuse(call: Call, outcome: Outcome): Promise<void>;

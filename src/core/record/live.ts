@@ -23,8 +23,9 @@ export interface LiveEvent {
 
 export interface Live {
   /**
-   * What concerns the caller from now on, or (with `after`) from the log first, nothing missing and nothing twice. Ends
-   * when the signal fires; `callerNow` says with which rights, where those may change. A reader that falls too far behind is cut off and may resume.
+   * What concerns the caller from now on, or (with `after`) from the log first, nothing missing and nothing twice.
+   * Ends when the signal fires; `callerNow` says with which rights, where those may change. A reader that falls too
+   * far behind is cut off and may resume.
    */
   subscribe(
     caller: Caller,
@@ -34,7 +35,10 @@ export interface Live {
 
 export interface LivePublisher extends Live {
   publish(recorded: Recorded): void;
-  /** Tells what other instances recorded of the mode and of approvals. Called once at the start, then whenever one of them says so. */
+  /**
+   * Tells what other instances recorded of the mode and of approvals. Called once at the start, then whenever one of
+   * them says so.
+   */
   catchUp(): Promise<void>;
 }
 
@@ -185,7 +189,10 @@ export function createLive(log: Store["log"]): LivePublisher {
 
 const ownerKey = (tenantId: string, userId: string): string => `${tenantId}\n${userId}`;
 
-/** The last words to a reader that fell too far behind. It has the id of the last event, so that resuming goes on there. */
+/**
+ * The last words to a reader that fell too far behind. It has the id of the last event, so that resuming goes on
+ * there.
+ */
 function laggedAfter(id: number): LiveEvent {
   const data = { reason: "too far behind", after: id, remedy: "connect again with Last-Event-ID" };
   return { id, event: "stream.lagged", data: JSON.stringify(data) };

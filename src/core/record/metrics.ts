@@ -317,7 +317,9 @@ export function createMetrics(p: MetricsPowers): Metrics {
   };
 }
 
-/** A hidden tool must not differ from an invented name, not even here; nor may one that the gate was not asked about. */
+/**
+ * A hidden tool must not differ from an invented name, not even here; nor may one that the gate was not asked about.
+ */
 function labelOf({ visible, gates, toolName }: Outcome): string {
   return visible && gates.length > 0 ? toolName : "unknown";
 }

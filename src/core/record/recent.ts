@@ -15,13 +15,17 @@ const ENDS = new Set<Action>([
   "tool.execution.cancelled",
 ]);
 
-/** What is kept of one event may be so large on average; where they are larger, fewer are kept. Only what is used is taken. */
+/**
+ * What is kept of one event may be so large on average; where they are larger, fewer are kept. Only what is used is
+ * taken.
+ */
 const EVENT_BYTES = 16_384;
 const MOST_BYTES = 2 ** 30;
 
 /**
- * Events as they came, two for each execution, round and round; looking begins with the newest. Nothing of them lies in the heap:
- * what is kept of every call would outlive the young generation there, and the collector would never rest.
+ * Events as they came, two for each execution, round and round; looking begins with the newest. Nothing of them lies
+ * in the heap: what is kept of every call would outlive the young generation there, and the collector would never
+ * rest.
  */
 export function createRecent(maxEntries: number): Recent {
   const places = 2 * maxEntries;
@@ -34,7 +38,8 @@ export function createRecent(maxEntries: number): Recent {
   ];
   const actions: Action[] = [];
   const marks = new Uint32Array(places);
-  // Where the next one goes. What lies behind is of the round before, as far as `before`, and is overwritten as this one goes on.
+  // Where the next one goes. What lies behind is of the round before, as far as `before`, and is overwritten as this
+  // one goes on.
   let [next, nextByte, before] = [0, 0, 0];
 
   function add(id: string, action: Action, text: string): void {

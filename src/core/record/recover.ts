@@ -28,8 +28,8 @@ export async function closeStale(
 }
 
 /**
- * Ends that could not be written: their callers heard that the outcome is not known, so that is how they end, as soon as
- * the log takes something again.
+ * Ends that could not be written: their callers heard that the outcome is not known, so that is how they end, as soon
+ * as the log takes something again.
  */
 export function lostEnds(p: RecoverPowers): { add(id: string): void; close(): Promise<number> } {
   const ids = new Set<string>();

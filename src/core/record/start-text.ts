@@ -1,5 +1,5 @@
-// The text of a start event. One is made for every call, and half of it is the same for all calls of one caller to one tool:
-// that half is made once. The fields and their order are those of `START_BODY`.
+// The text of a start event. One is made for every call, and half of it is the same for all calls of one caller to
+// one tool: that half is made once. The fields and their order are those of `START_BODY`.
 import type { Call, Caller } from "../../contract/call.ts";
 import { startNames, type StartName } from "../../storage/store/body.ts";
 import type { WrittenStart } from "../../storage/store/store.ts";

@@ -1,5 +1,5 @@
-// Answers that may be given again: of tools that say so and change nothing. It stands behind the gate, so that a hit is asked
-// about, counted and recorded as any other call; only the work is spared.
+// Answers that may be given again: of tools that say so and change nothing. It stands behind the gate, so that a hit
+// is asked about, counted and recorded as any other call; only the work is spared.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { narrowingOf, type Call } from "../../contract/call.ts";
@@ -74,7 +74,10 @@ function keyOf({ caller, tool, arguments: given }: Call, rules: readonly string[
   return createHash("sha256").update(question).digest("base64");
 }
 
-/** Only what is whole: neither a part of an answer, for lack of time or of a server, nor one whose file may be gone meanwhile. */
+/**
+ * Only what is whole: neither a part of an answer, for lack of time or of a server, nor one whose file may be gone
+ * meanwhile.
+ */
 const mayBeKept = ({ error, metadata }: RunResult): boolean =>
   error === null &&
   metadata["timedOut"] !== true &&

@@ -1,5 +1,5 @@
-// A few threads for work on foreign text, started when needed and kept for the next. A call that is cancelled or late ends
-// its thread: nothing else stops a loop. Memory is bounded by the thread, and its end is that call's own fault.
+// A few threads for work on foreign text, started when needed and kept for the next. A call that is cancelled or late
+// ends its thread: nothing else stops a loop. Memory is bounded by the thread, and its end is that call's own fault.
 import { Worker } from "node:worker_threads";
 
 export interface ThreadsSettings {

@@ -1,6 +1,6 @@
 // A set for what comes and goes with every call. When the table of a Map or Set grows, V8 keeps the old table, which
-// refers to the new one. Once an old table is in the old generation, everything that was ever added stays in memory until
-// the next full garbage collection. An array does not do that.
+// refers to the new one. Once an old table is in the old generation, everything that was ever added stays in memory
+// until the next full garbage collection. An array does not do that.
 
 export interface UnorderedItem {
   /** Its index in the set. Only the set writes it. */

@@ -48,8 +48,9 @@ export interface Approvals extends ApprovalGate {
     gates: readonly Verdict[],
   ): Promise<{ row: ApprovalRow; joined: boolean }>;
   /**
-   * The call a granted approval stands for, with the approver's edits, asked by the requester as they are today. Null when
-   * there is nothing to go on with: not approved, or not theirs to run any more (then the execution has been refused).
+   * The call a granted approval stands for, with the approver's edits, asked by the requester as they are today. Null
+   * when there is nothing to go on with: not approved, or not theirs to run any more (then the execution has been
+   * refused).
    */
   reopen(approvalId: string): Promise<Omit<Call, "signal"> | null>;
   /** Resolves when the approval of this execution leaves `pending`, the time is over or the signal fires. */
@@ -74,8 +75,8 @@ export interface ApprovalInbox {
   /**
    * FORBIDDEN for requesters (but see self.ts), agent keys and people without relation `approve`; CONFLICT / stale
    * when it is not pending any more. `arguments` replaces the call's, both are kept, and earlier votes start over.
-   * With `version` it counts only while nobody edited what the voter read. Once enough people agreed, the call goes on by
-   * itself.
+   * With `version` it counts only while nobody edited what the voter read. Once enough people agreed, the call goes
+   * on by itself.
    */
   approve(
     caller: Caller,

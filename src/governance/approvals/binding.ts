@@ -74,7 +74,8 @@ export function differences(
   )
     changed.push("caller");
   if (now.toolName !== row.toolName || now.toolPin !== row.toolPin) changed.push("tool");
-  // The row keeps no arguments in the clear: they are the same when they give the same hash with everything else as it was.
+  // The row keeps no arguments in the clear: they are the same when they give the same hash with everything else as
+  // it was.
   if (bindingOf({ ...row, narrowing: now.narrowing }, subject.arguments) !== row.binding)
     changed.push("arguments");
   if (now.policyVersion !== row.policyVersion) changed.push("policy");

@@ -1,5 +1,5 @@
-// Who may decide: a person (console, or a key made for it) who stands in relation `approve` to the tool and did not ask;
-// or who asked, is alone, and answers through another channel (see self.ts).
+// Who may decide: a person (console, or a key made for it) who stands in relation `approve` to the tool and did not
+// ask; or who asked, is alone, and answers through another channel (see self.ts).
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";

@@ -59,7 +59,9 @@ export async function findPage(
   return { found, next: more && last ? last.id : null };
 }
 
-/** Other people's approvals are refused by tool alone, so each tool is asked about once; the caller's own one by one. */
+/**
+ * Other people's approvals are refused by tool alone, so each tool is asked about once; the caller's own one by one.
+ */
 function refusalByTool(
   caller: Caller,
   deciders: Deciders,

@@ -1,4 +1,5 @@
-// Regular upkeep: ends approvals that ran out, resumes calls that a crash left approved, and ends half-written requests.
+// Regular upkeep: ends approvals that ran out, resumes calls that a crash left approved, and ends half-written
+// requests.
 import type { ApprovalHead } from "../../storage/store/store.ts";
 import { endedFault, overFault, type Ending } from "./ending.ts";
 import { UNHELD_AFTER_MS } from "./request.ts";

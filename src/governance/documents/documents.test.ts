@@ -18,7 +18,10 @@ const FILES = {
   relations: { "schema.zed": "y\n" },
 };
 
-/** What the handlers of a kind were told, and how they answer: a text with `bad` in it has a fault, with `hm` a warning. */
+/**
+ * What the handlers of a kind were told, and how they answer: a text with `bad` in it has a fault, with `hm` a
+ * warning.
+ */
 class Kind implements DocumentHandler {
   readonly applied: string[] = [];
   failing: Error | null = null;

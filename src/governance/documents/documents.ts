@@ -1,4 +1,5 @@
-// Policies, governance files and the relation schema with their versions: checked, applied, stored, audited, in this order.
+// Policies, governance files and the relation schema with their versions: checked, applied, stored, audited, in this
+// order.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { Follower } from "../../storage/store/follow.ts";

@@ -10,7 +10,10 @@ const MAX_AMOUNT = 1_000_000_000_000;
 const ONE_CALL: Amounts = Object.freeze({ tool_calls: 1 });
 const NOTHING: Amounts = Object.freeze({});
 
-/** One tool call, and what the tool's meters estimate. Throws for a metric that does not exist: nothing runs uncounted. */
+/**
+ * One tool call, and what the tool's meters estimate. Throws for a metric that does not exist: nothing runs
+ * uncounted.
+ */
 export function budgetOf({ tool, arguments: args }: Pick<Call, "tool" | "arguments">): Amounts {
   if (!tool || tool.meters.length === 0) return ONE_CALL;
   const amounts: Record<string, number> = { ...ONE_CALL };

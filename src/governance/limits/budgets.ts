@@ -70,7 +70,10 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     return new Map(ids.map((id) => [id, taken.has(id) ? { ok: true } : refused]));
   }, AT_ONCE);
 
-  /** Plain calls on the same counters are reserved together; what is metered besides, or goes on after a yes, on its own. */
+  /**
+   * Plain calls on the same counters are reserved together; what is metered besides, or goes on after a yes, on its
+   * own.
+   */
   const taking = (
     executionId: string,
     month: Month,

@@ -43,9 +43,9 @@ export function onCounters(amounts: Amounts, caller: Owned): Readonly<Record<str
 type Limits = Pick<Governance["limits"], "ofPlan" | "explicitDefault">;
 
 /**
- * Calls per minute of the user, on a counter of their own. Their own plan's, or the default where that plan names none and
- * the default is set. Without a plan of their own it is the default, unless their tenant's plan names a window, which is
- * counted on the tenant.
+ * Calls per minute of the user, on a counter of their own. Their own plan's, or the default where that plan names
+ * none and the default is set. Without a plan of their own it is the default, unless their tenant's plan names a
+ * window, which is counted on the tenant.
  */
 export function perMinuteOf({ plans }: Pick<Caller, "plans">, limits: Limits): number | null {
   if (plans.user !== null) return limits.ofPlan(plans.user) ?? limits.explicitDefault;

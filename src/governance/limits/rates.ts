@@ -124,5 +124,8 @@ function windowView(list: RateList, i: number, remaining: number, resetMs: numbe
 
 const share = ({ remaining, quota }: RateWindow): number => remaining / Math.max(1, quota);
 
-/** The lists are of one length, and a state answers about the windows it was asked about: an answer beyond them throws. */
+/**
+ * The lists are of one length, and a state answers about the windows it was asked about: an answer beyond them
+ * throws.
+ */
 const at = <T>(list: readonly T[], i: number): T => list[i] as T;

@@ -5,7 +5,10 @@ import type { Taken, Window } from "../../storage/state/state.ts";
 import { networkOf } from "../../util/network.ts";
 
 export interface Refusals {
-  /** What to answer to one more refusal, and whether it is recorded: the first beyond the limit is, those after it are not. */
+  /**
+   * What to answer to one more refusal, and whether it is recorded: the first beyond the limit is, those after it are
+   * not.
+   */
   next(
     caller: Caller,
     ip: string | null,

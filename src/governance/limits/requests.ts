@@ -1,5 +1,6 @@
-// Requests of the API, whatever they ask for (api_calls): counted in memory on the counters of key, user and tenant, and
-// written to the store a moment later. A request costs no write, and reads the store only for an owner not met before.
+// Requests of the API, whatever they ask for (api_calls): counted in memory on the counters of key, user and tenant,
+// and written to the store a moment later. A request costs no write, and reads the store only for an owner not met
+// before.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { Governance } from "../rules/governance.ts";

@@ -87,7 +87,10 @@ function toolScope(caller: Caller, tool: Tool, scope: "caller" | "tenant" | "glo
   return `${caller.tenantId}/${caller.userId}/${tool.name}`;
 }
 
-/** Health checks are exempt. A window of zero does not apply to calls that need approval, or nobody could approve them. */
+/**
+ * Health checks are exempt. A window of zero does not apply to calls that need approval, or nobody could approve
+ * them.
+ */
 function modeLimit(subject: Subject, tool: Tool, { governance, mode }: RateRules): number | null {
   if (tool.effects === "essential_health_check") return null;
   const limit = governance.limits.ofMode(mode);

@@ -1,4 +1,5 @@
-// The mode store: a change is durable, then applied, recorded and announced. No instance overwrites a change it has not read.
+// The mode store: a change is durable, then applied, recorded and announced. No instance overwrites a change it has
+// not read.
 import type { JsonObject, Mode } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { Action, Store } from "../../storage/store/store.ts";

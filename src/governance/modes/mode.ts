@@ -33,7 +33,10 @@ export interface Throttle {
   readonly because: string;
 }
 
-/** What the controller watches beside the machine itself. A held call counts as `denied` without a verdict: it was attempted. */
+/**
+ * What the controller watches beside the machine itself. A held call counts as `denied` without a verdict: it was
+ * attempted.
+ */
 export type ModeSignal =
   | { readonly kind: "ended"; readonly failed: boolean }
   | {

@@ -231,7 +231,10 @@ const SET_UP: readonly string[] = [
   "not_allowlisted",
 ];
 
-/** What the caller is to blame for: it asked for what a rule forbids. To ask a person, as the rules want it, is no fault. */
+/**
+ * What the caller is to blame for: it asked for what a rule forbids. To ask a person, as the rules want it, is no
+ * fault.
+ */
 const isMisconduct = (verdict: Verdict | null): boolean =>
   isViolation(verdict) && !SET_UP.includes(verdict?.reason ?? "");
 

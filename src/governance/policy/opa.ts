@@ -44,7 +44,8 @@ export function openOpa(address: string, powers: PolicyPowers): PolicyEngine {
       try {
         await sync.now();
       } catch (cause) {
-        // What was enforced stays enforced; at a start there is nothing, and the set is sent as soon as the server answers.
+        // What was enforced stays enforced; at a start there is nothing, and the set is sent as soon as the server
+        // answers.
         if (before) {
           slots.hold(slot, before);
           await sync.now().catch(() => undefined);

@@ -188,7 +188,10 @@ export class PolicySet {
     return { allow: false, version: this.version, ...this.refusal(value, input, explain) };
   }
 
-  /** A result of the wrong type would refuse everything silently, and an allow without a caller everything: both are faults. */
+  /**
+   * A result of the wrong type would refuse everything silently, and an allow without a caller everything: both are
+   * faults.
+   */
   probe(): readonly DocumentFault[] {
     const { file, line, column } = this.#first;
     const fault = (message: string): DocumentFault[] => [{ file, line, column, message }];

@@ -52,10 +52,15 @@ export interface PolicyDecision {
 /** Modules, their tests (`*_test.rego`) and data (`data.json`, `data.yaml`) by path. */
 export type PolicyFiles = Readonly<Record<string, string>>;
 
-/** One loaded policy set in one engine. Undefined or non-boolean answers are a no with that as reason; never a throw. */
+/**
+ * One loaded policy set in one engine. Undefined or non-boolean answers are a no with that as reason; never a throw.
+ */
 export interface PolicyEngine {
   readonly engine: "embedded" | "opa";
-  /** Makes this set the one that answers under `slot`; throws AppError BAD_REQUEST with file:line when it does not load. */
+  /**
+   * Makes this set the one that answers under `slot`; throws AppError BAD_REQUEST with file:line when it does not
+   * load.
+   */
   load(
     slot: "enforced" | "shadow",
     set: { version: string; files: PolicyFiles } | null,
@@ -70,7 +75,10 @@ export interface PolicyEngine {
   ): PolicyDecision | null | Promise<PolicyDecision | null>;
   /** Of the set in this slot; null when it is empty. */
   versionOf(slot: "enforced" | "shadow"): string | null;
-  /** True: answers of both sets depend on nothing but the input without `time` and `data.tools`, so that they may be remembered. */
+  /**
+   * True: answers of both sets depend on nothing but the input without `time` and `data.tools`, so that they may be
+   * remembered.
+   */
   readonly timeless: boolean;
   /** True: nor on the arguments. */
   readonly argumentless: boolean;

@@ -12,7 +12,10 @@ export interface PolicyPowers {
 
 export type Slot = "enforced" | "shadow";
 
-/** Far beyond any sensible policy; an endless one ends here, and the gate denies. A trial must not slow real calls down. */
+/**
+ * Far beyond any sensible policy; an endless one ends here, and the gate denies. A trial must not slow real calls
+ * down.
+ */
 const BOUNDS: Record<Slot, Bounds> = {
   enforced: { deadlineMs: 250, maxSteps: 2_000_000 },
   shadow: { deadlineMs: 20, maxSteps: 200_000 },

@@ -25,7 +25,10 @@ const TIME: Fields = new Set(["time"]);
 const CALL: Fields = new Set(["time", "arguments", "argument_names"]);
 type Fields = ReadonlySet<unknown>;
 
-/** The same at any time. In doubt no: `input` as a whole, or looked into with a key that is not written down, may be its time. */
+/**
+ * The same at any time. In doubt no: `input` as a whole, or looked into with a key that is not written down, may be
+ * its time.
+ */
 export const isTimeless = (modules: readonly Module[]): boolean => ignores(modules, TIME);
 
 /** The same also whatever the arguments of the call are. */

@@ -8,7 +8,9 @@ import { parseObject, parseRelationship, parseSubject, relationshipText } from "
 /** An engine without relationships, whatever schema it has. */
 export interface Ground {
   readonly relations: Relations;
-  /** Time goes on, at least that much and until the engine must have noticed: a clock is moved, or really waited for. */
+  /**
+   * Time goes on, at least that much and until the engine must have noticed: a clock is moved, or really waited for.
+   */
   pass(ms: number): Promise<void>;
   dispose(): Promise<void>;
 }

@@ -18,7 +18,10 @@ export interface ObjectRef {
   readonly id: string;
 }
 
-/** A thing (`user:ada`), everything of a type (`user:*`), or whoever stands in a relation to a thing (`group:eng#member`). */
+/**
+ * A thing (`user:ada`), everything of a type (`user:*`), or whoever stands in a relation to a thing
+ * (`group:eng#member`).
+ */
 export interface SubjectRef extends ObjectRef {
   readonly relation?: string;
 }
@@ -90,8 +93,9 @@ export interface RelationTree {
 }
 
 /**
- * Faults: AppError BAD_REQUEST / invalid_input (unknown type, relation, caveat, subject type not allowed there; schema text
- * with its line), CONFLICT / already_exists (create), CONFLICT / stale (precondition). Anything else means the engine is out.
+ * Faults: AppError BAD_REQUEST / invalid_input (unknown type, relation, caveat, subject type not allowed there;
+ * schema text with its line), CONFLICT / already_exists (create), CONFLICT / stale (precondition). Anything else
+ * means the engine is out.
  */
 export interface Relations {
   readonly engine: "embedded" | "spicedb";

@@ -1,4 +1,5 @@
-// Relationships as people and SpiceDB write them: `tool:system/echo#executor@group:eng#member[office:{"net":"10.0.0.0/8"}]`.
+// Relationships as people and SpiceDB write them:
+// `tool:system/echo#executor@group:eng#member[office:{"net":"10.0.0.0/8"}]`.
 import type { JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ObjectRef, Relationship, SubjectRef } from "./relation.ts";

@@ -15,7 +15,9 @@ import type { PathRuleLists, ToolRules } from "./files/tools.ts";
 export interface GovernanceOptions extends PathVariables {
   /** Where this caller works. Default: everybody in `workspace`. */
   workspaceOf?(caller: Caller, sessionId: string | null): string;
-  /** The folder of this session that nobody else has, or of this user for calls without one; null when there is none. */
+  /**
+   * The folder of this session that nobody else has, or of this user for calls without one; null when there is none.
+   */
   scratchOf(caller: Caller, sessionId: string | null): string | null;
   /** Calls per minute of a caller whose plan names none, where the configuration sets it. */
   readonly defaultPerMinute?: number | null;

@@ -1,4 +1,5 @@
-// What a call counts as: the tool as defined, as governance sets its risk, and as the arguments raise it. Arguments only raise.
+// What a call counts as: the tool as defined, as governance sets its risk, and as the arguments raise it. Arguments
+// only raise.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import {
   EFFECTS,
@@ -42,8 +43,8 @@ export function escalator(riskOf: (name: string) => Risk | null): AsGoverned {
 }
 
 /**
- * The tool as a writer of content: a dangerous one that writes, whatever it is otherwise. A risk that governance sets for
- * it is somebody's decision about this very tool, and stays.
+ * The tool as a writer of content: a dangerous one that writes, whatever it is otherwise. A risk that governance sets
+ * for it is somebody's decision about this very tool, and stays.
  */
 export function asWriterOf(riskOf: (name: string) => Risk | null): (tool: Tool) => Tool {
   const known = new WeakMap<Tool, Tool>();

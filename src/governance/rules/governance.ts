@@ -24,8 +24,8 @@ export interface ArgumentFinding {
   /** deny refuses; ask lets a person decide; waive says that nobody need be asked on account of the mode. */
   readonly kind: "deny" | "ask" | "waive";
   /**
-   * Of a denial path_forbidden, path_not_allowed, command_forbidden, env_forbidden, size_exceeded, egress_blocked, mode_forbids; of an ask command_asks,
-   * host_asks, path_asks; of a waiver unattended_path, listed_command.
+   * Of a denial path_forbidden, path_not_allowed, command_forbidden, env_forbidden, size_exceeded, egress_blocked,
+   * mode_forbids; of an ask command_asks, host_asks, path_asks; of a waiver unattended_path, listed_command.
    */
   readonly reason: string;
   /** JSON pointer of the argument. */
@@ -222,11 +222,17 @@ export interface DocumentFault {
 export interface DocumentHandler {
   /** Compiles, validates, runs the tests beside it; empty when it may be published. */
   check(files: Readonly<Record<string, string>>): Promise<readonly DocumentFault[]>;
-  /** Makes it effective in this process; with null the shadow goes. Called at start, after publishing, and when another instance published. */
+  /**
+   * Makes it effective in this process; with null the shadow goes. Called at start, after publishing, and when
+   * another instance published.
+   */
   apply(state: "enforced" | "shadow", document: DocumentVersion | null): Promise<void>;
 }
 
-/** Every change is validated, audited as `policy.changed`, `governance.changed` or `relations.changed`, and effective before it is acknowledged. */
+/**
+ * Every change is validated, audited as `policy.changed`, `governance.changed` or `relations.changed`, and effective
+ * before it is acknowledged.
+ */
 export interface Documents {
   list(
     kind: DocumentKind,

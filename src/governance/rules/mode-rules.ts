@@ -1,4 +1,5 @@
-// One rule per tool and mode, computed once: class and risk, then the tool's own entry, then the fixed limits of LOCKDOWN.
+// One rule per tool and mode, computed once: class and risk, then the tool's own entry, then the fixed limits of
+// LOCKDOWN.
 import { MODES, type Mode } from "../../contract/call.ts";
 import type { Effects, Tool } from "../../contract/tool.ts";
 import type { ModeRule, RuleSource } from "./governance.ts";

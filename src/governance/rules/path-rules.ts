@@ -191,7 +191,10 @@ function pathRulesOf(s: Surveyed): PathRules {
     return (place(path)?.names ?? names).some(isGitName) ? GIT : null;
   }
 
-  /** Of a real path that is to be written: a folder on the way to it, or it itself, is a repository or would become one. */
+  /**
+   * Of a real path that is to be written: a folder on the way to it, or it itself, is a repository or would become
+   * one.
+   */
   async function repositoryAt(real: string, given: string): Promise<Refused | null> {
     const found = place(real);
     if (!found) return null;

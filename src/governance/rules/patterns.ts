@@ -1,4 +1,5 @@
-// Path patterns of the governance files: a start that says where, plain components or globs, and always all that is below.
+// Path patterns of the governance files: a start that says where, plain components or globs, and always all that is
+// below.
 import { sep } from "node:path";
 import { globMatcher } from "../../util/files/glob.ts";
 

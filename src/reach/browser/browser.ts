@@ -39,7 +39,9 @@ export interface Owner {
 /** One call's use of a session. */
 export interface Use {
   readonly owner: Owner;
-  /** Of the tool that is called: top-level navigations obey them whole, everything else the block list and addresses. */
+  /**
+   * Of the tool that is called: top-level navigations obey them whole, everything else the block list and addresses.
+   */
   readonly rules: EgressRules;
   readonly signal: AbortSignal;
   /** How long the call may take. */
@@ -88,7 +90,9 @@ export type ExtractType = "text" | "html" | "attributes" | "links" | "images" | 
 export interface PageFacts {
   readonly title: string;
   readonly url: string;
-  /** Name and value, best source first: itemprop, meta, definition lists, row headers, labelled fields, `Name: value`. */
+  /**
+   * Name and value, best source first: itemprop, meta, definition lists, row headers, labelled fields, `Name: value`.
+   */
   readonly pairs: readonly (readonly [name: string, value: string])[];
   readonly tables: readonly PageTable[];
   readonly lists: readonly { readonly name: string; readonly items: readonly string[] }[];

@@ -1,4 +1,5 @@
-// Functions that run inside the page, so they use nothing from outside themselves. What they return is a page's own word.
+// Functions that run inside the page, so they use nothing from outside themselves. What they return is a page's own
+// word.
 import type { PageFacts, PageTable } from "./browser.ts";
 
 /** As much of the DOM as these need. */

@@ -138,7 +138,10 @@ async function secretsIn(page: Page): Promise<ReadonlySet<string>> {
   return new Set(found.flat());
 }
 
-/** Elements that share words with what is looked for come first, those that do something before those that only say it. */
+/**
+ * Elements that share words with what is looked for come first, those that do something before those that only say
+ * it.
+ */
 function byRelevance(elements: readonly Element[], instruction: string): Element[] {
   const words = new Set(wordsOf(instruction));
   const score = ({ role, name, value }: Element) => {

@@ -1,4 +1,5 @@
-// The thread of one program: an interpreter in WebAssembly that has nothing of Node, and three functions that lead out of it.
+// The thread of one program: an interpreter in WebAssembly that has nothing of Node, and three functions that lead
+// out of it.
 import { parentPort, workerData } from "node:worker_threads";
 import {
   newQuickJSWASMModule,

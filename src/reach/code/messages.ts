@@ -19,7 +19,10 @@ export interface ThreadData {
   readonly limits: ProgramLimits;
 }
 
-/** Why a program did not return: it threw, used too much of something, waits for what never comes, or answers too much. */
+/**
+ * Why a program did not return: it threw, used too much of something, waits for what never comes, or answers too
+ * much.
+ */
 export type FailureKind = "threw" | "work" | "memory" | "stuck" | "too_large";
 
 export type FromThread =

@@ -45,7 +45,8 @@ export function entriesOf(bytes: Uint8Array): ZipEntry[] {
 }
 
 /**
- * Unpacks every entry once, since what an archive says about its sizes is its own claim. Gives those that `wanted` names.
+ * Unpacks every entry once, since what an archive says about its sizes is its own claim. Gives those that `wanted`
+ * names.
  */
 export function unpack(bytes: Uint8Array, wanted: ReadonlySet<string>): Map<string, Buffer> {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

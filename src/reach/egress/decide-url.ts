@@ -1,4 +1,5 @@
-// Whether a URL may be requested, by its canonical host. Shared by the stage `arguments` and the guard; resolves no names.
+// Whether a URL may be requested, by its canonical host. Shared by the stage `arguments` and the guard; resolves no
+// names.
 import type { EgressRules, RuleSource } from "./egress.ts";
 import { addressOf, isPublicAddress } from "./hosts.ts";
 

@@ -1,8 +1,12 @@
-// Hosts and addresses in one canonical form, and which addresses are public: the one judge, for governance and the guard.
+// Hosts and addresses in one canonical form, and which addresses are public: the one judge, for governance and the
+// guard.
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** As the URL standard writes it: lower case, punycode, numbers as dotted addresses, no trailing dot; null when it is none. */
+/**
+ * As the URL standard writes it: lower case, punycode, numbers as dotted addresses, no trailing dot; null when it is
+ * none.
+ */
 export function canonicalHost(host: string): string | null {
   const bare = isIP(host) === 6 ? `[${host}]` : host;
   if (/[/?#@\\%\s:]/.test(bare.replace(/^\[[0-9a-f:.]+\]$/i, ""))) return null;

@@ -22,8 +22,9 @@ export function rulesForOperator(address: string): EgressRules {
 }
 
 /**
- * Rules for a server that an administrator named, and for the places its authorization leads to. Of the latter nobody named any,
- * so they are public and spoken to with TLS; only a server on this machine may have its authorization on this machine too.
+ * Rules for a server that an administrator named, and for the places its authorization leads to. Of the latter nobody
+ * named any, so they are public and spoken to with TLS; only a server on this machine may have its authorization on
+ * this machine too.
  */
 export function rulesForServer(server: string): (url: URL) => EgressRules {
   const own = rulesForOperator(server);
@@ -50,8 +51,8 @@ const isHere = (host: string): boolean =>
   host === "localhost" || (addressOf(host) !== null && isLoopbackAddress(addressOf(host) ?? ""));
 
 /**
- * Rules for a list of hosts that an administrator wrote: names, `*.names`, `*` for every public host, and `host:port` for
- * exactly that place, which need not be public.
+ * Rules for a list of hosts that an administrator wrote: names, `*.names`, `*` for every public host, and `host:port`
+ * for exactly that place, which need not be public.
  */
 export function rulesForHosts(hosts: readonly string[], at: string): EgressRules {
   const places = new Set<string>();

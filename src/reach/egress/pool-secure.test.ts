@@ -1,4 +1,5 @@
-// Kept connections over TLS and without it: what is read is whole however its reader rests, and nothing holds the process.
+// Kept connections over TLS and without it: what is read is whole however its reader rests, and nothing holds the
+// process.
 import { execFile } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { createServer, type RequestListener, type Server } from "node:http";

@@ -1,4 +1,5 @@
-// Reused connections to servers that an administrator named. Each new one is checked by the guard like any other request.
+// Reused connections to servers that an administrator named. Each new one is checked by the guard like any other
+// request.
 import type { OnReadOpts, Socket } from "node:net";
 import { dial, type Connect } from "./dial.ts";
 import type { CheckedTarget, EgressRules, EgressSubject, Pooled } from "./egress.ts";

@@ -1,5 +1,5 @@
-// One connection that is reused for one request after the other. It always reads into the same buffer: a new buffer for each
-// read lies outside the heap, and many of them cause long garbage collections.
+// One connection that is reused for one request after the other. It always reads into the same buffer: a new buffer
+// for each read lies outside the heap, and many of them cause long garbage collections.
 import type { OnReadOpts, Socket } from "node:net";
 import { InvalidResponse, KEEP_MS, type ResponseHead } from "./response-head.ts";
 import { ResponseReader, type ResponseEvents } from "./response-reader.ts";

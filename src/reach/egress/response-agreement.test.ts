@@ -185,7 +185,10 @@ test("whatever we take, Node takes as the same", { timeout: 120_000 }, async () 
 
 const LENGTH = "content-length: 5\r\n";
 
-/** Node takes these. We need not: no server says them in good faith, or two programs could understand them differently. */
+/**
+ * Node takes these. We need not: no server says them in good faith, or two programs could understand them
+ * differently.
+ */
 const REFUSED_BY_US_ALONE: Record<string, string> = {
   "an encoding that nobody asked for": `${OK}transfer-encoding: gzip\r\n\r\nhello`,
   "an encoding below the chunks": `${OK}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,

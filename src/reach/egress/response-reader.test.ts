@@ -13,7 +13,9 @@ interface Heard {
 
 const MAX_HEAD = 400;
 
-/** What a reader makes of these pieces. They lie in the same memory one after the other, as those of a connection do. */
+/**
+ * What a reader makes of these pieces. They lie in the same memory one after the other, as those of a connection do.
+ */
 function heard(pieces: readonly Buffer[], { method = "GET", closes = false } = {}): Heard {
   const told: Heard = { head: null, body: "", order: "", refused: null };
   const tell = (what: string): void => void (told.order.endsWith(what) || (told.order += what));

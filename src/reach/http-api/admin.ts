@@ -1,4 +1,5 @@
-// APIs as servers, for administrators: imported, imported anew, or an endpoint more. The administration of servers does the rest.
+// APIs as servers, for administrators: imported, imported anew, or an endpoint more. The administration of servers
+// does the rest.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ForeignDefinition } from "../../storage/store/store.ts";

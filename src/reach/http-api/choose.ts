@@ -1,4 +1,5 @@
-// Which operations are taken: `getPet`, `tag:store`, `method:get`, `path:/admin`; `a+b` both, `!a` not. Any of them is enough.
+// Which operations are taken: `getPet`, `tag:store`, `method:get`, `path:/admin`; `a+b` both, `!a` not. Any of them
+// is enough.
 import { nearest } from "../../util/text/nearest.ts";
 import { refused } from "./document.ts";
 

@@ -257,7 +257,10 @@ function annotationsOf(method: Method): JsonObject {
   };
 }
 
-/** The schema of the usual answer in the form in which answers are handed on; null when there is none, or it is not small. */
+/**
+ * The schema of the usual answer in the form in which answers are handed on; null when there is none, or it is not
+ * small.
+ */
 function outputOf(document: ApiDocument, value: JsonObject, at: string): JsonObject | null {
   const { responses } = value;
   const status = isObject(responses)

@@ -1,4 +1,5 @@
-// An operation of an HTTP API: how a call becomes a request. Kept in the definition, so that a pin covers every word of it.
+// An operation of an HTTP API: how a call becomes a request. Kept in the definition, so that a pin covers every word
+// of it.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 

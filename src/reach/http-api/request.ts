@@ -1,4 +1,5 @@
-// A call as a request: the server's address and headers, the operation's path, the caller's values, each in its own place.
+// A call as a request: the server's address and headers, the operation's path, the caller's values, each in its own
+// place.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import { fault, fillPath, headerValue, queryPairs } from "./encode.ts";

@@ -1,4 +1,5 @@
-// A schema of an OpenAPI document as JSON Schema 2020-12: references put in place, bounded, and nothing in it that leads out.
+// A schema of an OpenAPI document as JSON Schema 2020-12: references put in place, bounded, and nothing in it that
+// leads out.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { schemaFault } from "../../util/schema/foreign-schema.ts";
 import {

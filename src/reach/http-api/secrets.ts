@@ -1,4 +1,5 @@
-// The secrets that a server's headers hold once they are filled in, so that an API that echoes them shows them to nobody.
+// The secrets that a server's headers hold once they are filled in, so that an API that echoes them shows them to
+// nobody.
 const REFERENCE = /\$\{credential:[^${}]*\}/;
 const SHORTEST = 6;
 const MASK = "[credential]";

@@ -212,7 +212,9 @@ function finishOf({ finish_reason: reason }: Choice, calls: number): Generated["
   return reason === "length" ? "length" : "stop";
 }
 
-/** Models write arguments as text, and not always well: what cannot be read is theirs to hear about, as no arguments. */
+/**
+ * Models write arguments as text, and not always well: what cannot be read is theirs to hear about, as no arguments.
+ */
 function argumentsOf(name: string, text: string): JsonObject {
   let value: Json;
   try {

@@ -89,8 +89,8 @@ export interface SandboxJob {
    */
   readonly network?: (connection: Duplex) => void;
   /**
-   * Lets the job create unix sockets, which a browser needs for itself (without one Chromium does not start). They reach
-   * nothing outside: the network namespace is the job's own and no socket is mounted.
+   * Lets the job create unix sockets, which a browser needs for itself (without one Chromium does not start). They
+   * reach nothing outside: the network namespace is the job's own and no socket is mounted.
    */
   readonly localSockets?: true;
   /** Its program may have threads, but starts no process: not with `network`, whose door is opened by one. */
@@ -133,8 +133,8 @@ export interface Sandbox {
   /** Rejects with UNAVAILABLE / sandbox_unavailable when there is no box; never runs anything outside one. */
   run(job: SandboxJob): Promise<SandboxResult>;
   /**
-   * A program that goes on running, spoken to over its streams, in the same box as `run` builds. It dies with the server,
-   * with `close` and with the job's signal. What it writes is not limited here; the reader must limit it.
+   * A program that goes on running, spoken to over its streams, in the same box as `run` builds. It dies with the
+   * server, with `close` and with the job's signal. What it writes is not limited here; the reader must limit it.
    */
   open(job: Omit<SandboxJob, "stdin" | "onOutput">): Promise<SandboxProcess>;
   /**

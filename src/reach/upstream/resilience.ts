@@ -1,4 +1,5 @@
-// Keeps the trouble of one server away from others: a limit of requests at once, a bounded queue, and a circuit breaker.
+// Keeps the trouble of one server away from others: a limit of requests at once, a bounded queue, and a circuit
+// breaker.
 import { AppError } from "../../contract/errors.ts";
 import type { ServerSettings } from "../../storage/store/store.ts";
 import { UpstreamFault, type FaultKind, type ServerHealth } from "./upstream.ts";

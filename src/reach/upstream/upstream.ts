@@ -86,9 +86,9 @@ export class UpstreamFault extends Error {
 }
 
 /**
- * unreachable: no connection could be had; closed: it ended before the answer; session_lost: the server forgot the session;
- * timeout; too_large; protocol: the answer is no valid one; rpc: it answered with an error; unauthorized: it wants another
- * credential; cancelled: by our own signal.
+ * unreachable: no connection could be had; closed: it ended before the answer; session_lost: the server forgot the
+ * session; timeout; too_large; protocol: the answer is no valid one; rpc: it answered with an error; unauthorized: it
+ * wants another credential; cancelled: by our own signal.
  */
 export type FaultKind =
   | "unreachable"

@@ -1,4 +1,5 @@
-// Webhooks: follows the log and sends events to endpoints. Messages are durable before they are sent; no call waits for them.
+// Webhooks: follows the log and sends events to endpoints. Messages are durable before they are sent; no call waits
+// for them.
 import { randomInt } from "node:crypto";
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { Egress } from "../egress/egress.ts";

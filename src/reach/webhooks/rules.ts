@@ -1,4 +1,5 @@
-// Where messages may go. An administrator's endpoint: any public host over https, and private ones that the operator named.
+// Where messages may go. An administrator's endpoint: any public host over https, and private ones that the operator
+// named.
 import type { EgressRules } from "../egress/egress.ts";
 import { rulesForOperator } from "../egress/operator.ts";
 import type { WebhookRow } from "../../storage/store/store.ts";

@@ -14,7 +14,10 @@ interface NewWebhook {
 
 type WebhookEdit = Partial<NewWebhook & { readonly enabled: boolean }>;
 
-/** All of the actor's tenant. Faults: NOT_FOUND / unknown, BAD_REQUEST / invalid_input, FORBIDDEN / egress_blocked, CONFLICT. */
+/**
+ * All of the actor's tenant. Faults: NOT_FOUND / unknown, BAD_REQUEST / invalid_input, FORBIDDEN / egress_blocked,
+ * CONFLICT.
+ */
 export interface Webhooks {
   /** The secret is in this answer only. */
   create(

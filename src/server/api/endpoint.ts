@@ -103,8 +103,8 @@ const FREE_DATA = new Set(["arguments", "equals", "metadata", "content"]);
 const CONTROL = /\p{Cc}/u;
 
 /**
- * The first text that no database gives back as it was: with a NUL or half a character. What names or looks for something
- * (all that comes by a path or a query) is one line of visible text besides.
+ * The first text that no database gives back as it was: with a NUL or half a character. What names or looks for
+ * something (all that comes by a path or a query) is one line of visible text besides.
  */
 function oddText(
   { method, path }: Partial<Pick<Common<z.ZodObject>, "method" | "path">>,

@@ -1,4 +1,5 @@
-// Limits requests without a valid credential, per address: none, a wrong one, or anonymous. A valid credential always works.
+// Limits requests without a valid credential, per address: none, a wrong one, or anonymous. A valid credential always
+// works.
 import { AppError } from "../../contract/errors.ts";
 import type { Taken, Window } from "../../storage/state/state.ts";
 import { networkOf } from "../../util/network.ts";

@@ -26,7 +26,9 @@ export function createClients(trusted: readonly string[]): Clients {
   };
   return {
     isProxy,
-    /** Reads from the right: what stands left of the first address that is no trusted proxy was written by the client. */
+    /**
+     * Reads from the right: what stands left of the first address that is no trusted proxy was written by the client.
+     */
     addressOf({ socket, headers }) {
       let address = socket.remoteAddress;
       const hops = String(headers["x-forwarded-for"] ?? "").split(",");

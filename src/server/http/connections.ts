@@ -49,7 +49,8 @@ export function connectionLimits(maxFiles: number | null): ConnectionLimits {
     MIN_CONNECTIONS,
     Math.min(MAX_CONNECTIONS, Math.floor((maxFiles ?? DEFAULT_MAX_FILES) * RESERVE_SHARE)),
   );
-  // Many clients may share one address (proxy, same machine), so it may have most connections, but a quarter is for others.
+  // Many clients may share one address (proxy, same machine), so it may have most connections, but a quarter is for
+  // others.
   const strangersOfOne = Math.max(MIN_CONNECTIONS / 2, Math.floor(most * 0.75));
   const ofOneCaller = Math.max(MIN_CONNECTIONS / 2, Math.floor(most / 2));
   return {

@@ -1,4 +1,5 @@
-// Server-sent events: written at the pace of the reader, with a heartbeat every 15 s, ended when the client disconnects.
+// Server-sent events: written at the pace of the reader, with a heartbeat every 15 s, ended when the client
+// disconnects.
 import type { LiveEvent } from "../../core/record/live.ts";
 
 const HEARTBEAT_MS = 15_000;

@@ -71,7 +71,9 @@ function assertTarget(target: string, host: string | undefined): void {
     throw ambiguous("the target names another host than Host does", "send the path alone");
 }
 
-/** With two session cookies it would depend on the parser who is signed in; a sibling domain may have set one of them. */
+/**
+ * With two session cookies it would depend on the parser who is signed in; a sibling domain may have set one of them.
+ */
 function assertOneSession(cookie: string | undefined): void {
   if (cookie === undefined || [...cookie.matchAll(SESSION_COOKIE)].length < 2) return;
   throw ambiguous(

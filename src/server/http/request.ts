@@ -89,7 +89,10 @@ export async function identifyCaller(
   }
 }
 
-/** A change from a browser must come from our own page. `mayBeSilent`: requests without Origin and Sec-Fetch-Site pass. */
+/**
+ * A change from a browser must come from our own page. `mayBeSilent`: requests without Origin and Sec-Fetch-Site
+ * pass.
+ */
 export function assertOwnPage(doors: Doors, c: Context<WebEnv>, mayBeSilent = false): void {
   const origin = c.req.header("origin");
   const site = c.req.header("sec-fetch-site");

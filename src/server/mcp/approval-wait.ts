@@ -1,4 +1,5 @@
-// How an MCP client waits for an approval. Nothing here can approve: the client only gets a link to the approval's page.
+// How an MCP client waits for an approval. Nothing here can approve: the client only gets a link to the approval's
+// page.
 import { hash } from "node:crypto";
 import type { InputRequiredResult, ServerContext } from "@modelcontextprotocol/server";
 import type {
@@ -17,7 +18,10 @@ import { Refusal } from "./refusal.ts";
 import { EXECUTION_KEY } from "./result.ts";
 import type { Exchange, McpEndpoint } from "./server.ts";
 
-/** Sent to the client and back; gives no rights. Names a call that waits for an approval, or for its client (`ongoing`). */
+/**
+ * Sent to the client and back; gives no rights. Names a call that waits for an approval, or for its client
+ * (`ongoing`).
+ */
 export type CallState =
   { readonly executionId: string } | { readonly ongoing: string; readonly round: number };
 
@@ -37,7 +41,10 @@ export function stateCodec(endpoint: McpEndpoint, ttlSeconds?: number) {
   });
 }
 
-/** The execution that this request continues; null for a first call. Throws if it names an execution of a different call. */
+/**
+ * The execution that this request continues; null for a first call. Throws if it names an execution of a different
+ * call.
+ */
 export async function executionToResume(
   endpoint: McpEndpoint,
   ctx: ServerContext,

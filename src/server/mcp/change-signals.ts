@@ -1,5 +1,5 @@
-// Change signals to MCP clients: changed tools to all listeners; changes that upstream servers report, to listeners who may see
-// that server at the time. All watchers of one resource share one upstream subscription.
+// Change signals to MCP clients: changed tools to all listeners; changes that upstream servers report, to listeners
+// who may see that server at the time. All watchers of one resource share one upstream subscription.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { Doors } from "../doors.ts";
 import { watchCaller, type CallerWatch } from "../http/long-lived.ts";

@@ -1,5 +1,5 @@
-// Resources, prompts and completions of upstream servers. Reads, prompts and completions are calls of the engine; lists and
-// subscriptions go to the servers that the caller may see.
+// Resources, prompts and completions of upstream servers. Reads, prompts and completions are calls of the engine;
+// lists and subscriptions go to the servers that the caller may see.
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import type { Caller, Json, JsonObject, Outcome } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";

@@ -1,5 +1,5 @@
-// One MCP request as a call of the engine: progress, questions to the client, waiting for an approval, and coming back to a
-// call that waits.
+// One MCP request as a call of the engine: progress, questions to the client, waiting for an approval, and coming
+// back to a call that waits.
 import type {
   InputRequests,
   InputRequiredResult,

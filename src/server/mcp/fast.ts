@@ -1,5 +1,5 @@
-// The fast path: a plain stateless `tools/call` of the modern era, answered without the SDK but by the same engine function.
-// Unusual requests are left to the SDK, before anything has run.
+// The fast path: a plain stateless `tools/call` of the modern era, answered without the SDK but by the same engine
+// function. Unusual requests are left to the SDK, before anything has run.
 import type { IncomingMessage } from "node:http";
 import type { CallRequest, Json, JsonObject, Outcome } from "../../contract/call.ts";
 import { isObject } from "./json-rpc.ts";
@@ -113,7 +113,9 @@ function isPlainClient(info: Json | undefined): boolean {
   );
 }
 
-/** `{}`, `{ sampling: {} }`, `{ elicitation: { form: {}, url: {} } }`, `{ roots: { listChanged: true } }`; no deeper. */
+/**
+ * `{}`, `{ sampling: {} }`, `{ elicitation: { form: {}, url: {} } }`, `{ roots: { listChanged: true } }`; no deeper.
+ */
 function isPlainCapabilities(capabilities: Json | undefined): boolean {
   if (!isObject(capabilities)) return false;
   for (const [name, value] of Object.entries(capabilities)) {

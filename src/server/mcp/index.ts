@@ -7,8 +7,8 @@ import type { ToolNames, Views } from "./views.ts";
 
 export interface McpDoor {
   /**
-   * Answers one request to `/mcp`, or to `/mcp/<server>`. Host, Origin, body and caller have been checked; `body` is absent
-   * for GET and DELETE. False: this caller sees no such server, and nothing was answered.
+   * Answers one request to `/mcp`, or to `/mcp/<server>`. Host, Origin, body and caller have been checked; `body` is
+   * absent for GET and DELETE. False: this caller sees no such server, and nothing was answered.
    */
   handle(
     req: IncomingMessage,

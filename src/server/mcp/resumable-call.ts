@@ -1,5 +1,5 @@
-// A call that can outlive the request that began it: an upstream server asks the client something, and a client of the modern
-// era answers with a new request. The call waits in memory meanwhile.
+// A call that can outlive the request that began it: an upstream server asks the client something, and a client of
+// the modern era answers with a new request. The call waits in memory meanwhile.
 import { randomUUID } from "node:crypto";
 import type {
   Caller,

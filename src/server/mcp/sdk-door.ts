@@ -1,5 +1,5 @@
-// Chooses the SDK session that answers: modern, legacy with a session, or legacy without one (stateless). The SDK decides
-// which era a request belongs to.
+// Chooses the SDK session that answers: modern, legacy with a session, or legacy without one (stateless). The SDK
+// decides which era a request belongs to.
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { McpHandlerRequestOptions, McpHttpHandler } from "@modelcontextprotocol/server";

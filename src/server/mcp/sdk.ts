@@ -1,4 +1,5 @@
-// The SDK is loaded on first use: it costs a quarter of a second and tens of megabytes that an idle server need not pay.
+// The SDK is loaded on first use: it costs a quarter of a second and tens of megabytes that an idle server need not
+// pay.
 import type * as NodeSdk from "@modelcontextprotocol/node";
 import type * as ServerSdk from "@modelcontextprotocol/server";
 

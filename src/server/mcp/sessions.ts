@@ -1,4 +1,5 @@
-// Legacy sessions: an SDK transport that stays open for one caller. A session gives no rights: every request is identified.
+// Legacy sessions: an SDK transport that stays open for one caller. A session gives no rights: every request is
+// identified.
 import type {
   Server,
   WebStandardStreamableHTTPServerTransport,

@@ -1,4 +1,5 @@
-// The SERVER span of one MCP request. Its parent is the trace context in the message; that of the transport becomes a link.
+// The SERVER span of one MCP request. Its parent is the trace context in the message; that of the transport becomes a
+// link.
 import type { IncomingMessage } from "node:http";
 import type { Caller, Json, JsonObject, Outcome } from "../../contract/call.ts";
 import { ATTR, MCP_METHODS, OTHER } from "../../telemetry/names.ts";

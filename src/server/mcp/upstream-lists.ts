@@ -1,4 +1,5 @@
-// Reads lists of upstream servers, all pages within bounds. A server that does not answer only leaves out its own entries.
+// Reads lists of upstream servers, all pages within bounds. A server that does not answer only leaves out its own
+// entries.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { Doors } from "../doors.ts";
 import { isObject } from "./json-rpc.ts";

@@ -1,5 +1,5 @@
-// Where authorization servers send people back to, and where they read who we are. Both are open to everybody: a state that
-// only we can have made decides what an answer counts for.
+// Where authorization servers send people back to, and where they read who we are. Both are open to everybody: a
+// state that only we can have made decides what an answer counts for.
 import { type Context, Hono } from "hono";
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";

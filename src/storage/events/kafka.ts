@@ -123,7 +123,8 @@ async function make(
       topics: [{ topic, ...numbers }],
       configs: [
         { name: "max.message.bytes", value: String(LARGEST_EVENT) },
-        // By a time of ours, retention could delete at once what is sent, and a clock that is ahead would have it refused.
+        // By a time of ours, retention could delete at once what is sent, and a clock that is ahead would have it
+        // refused.
         { name: "message.timestamp.type", value: "LogAppendTime" },
       ],
     });

@@ -1,4 +1,5 @@
-// Follows the log and sends it on. The log is the outbox: an event that is durable there will arrive, and no call waits for it.
+// Follows the log and sends it on. The log is the outbox: an event that is durable there will arrive, and no call
+// waits for it.
 import { AppError } from "../../contract/errors.ts";
 import type { LedgerRow, Store } from "../store/store.ts";
 import { sinkEvent } from "./event.ts";

@@ -1,4 +1,5 @@
-// What every sink promises. `received` is what stands at the destination, in its order there; null where nothing can be read back.
+// What every sink promises. `received` is what stands at the destination, in its order there; null where nothing can
+// be read back.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Sink, SinkEvent } from "./sink.ts";
 

@@ -34,8 +34,8 @@ export interface SinkEvent {
 export interface Sink {
   readonly kind: "none" | "kafka";
   /**
-   * Resolves when all of them are durable at the destination; events of one tenant arrive in this order. Called again only after
-   * it has settled. When it rejects, some may have arrived: sending the same again is right.
+   * Resolves when all of them are durable at the destination; events of one tenant arrive in this order. Called again
+   * only after it has settled. When it rejects, some may have arrived: sending the same again is right.
    */
   deliver(events: readonly SinkEvent[]): Promise<void>;
   /** Rejects, saying why, when nothing could be delivered now. */

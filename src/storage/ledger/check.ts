@@ -1,4 +1,5 @@
-// What must hold of a stretch of the ledger, line by line: hashes, links, numbers, signatures, and that it is all there.
+// What must hold of a stretch of the ledger, line by line: hashes, links, numbers, signatures, and that it is all
+// there.
 import type { ChainHead } from "../store/store.ts";
 import { NO_HASH } from "../../util/record/ledger-line.ts";
 import { isSigned, keyIdOf } from "./key.ts";

@@ -1,5 +1,5 @@
-// At start: does the database still hold what the last checkpoint outside of it says? An older copy that was put back, or
-// a log that was cut, does not. An honest restore must be possible, so it is told and not refused.
+// At start: does the database still hold what the last checkpoint outside of it says? An older copy that was put
+// back, or a log that was cut, does not. An honest restore must be possible, so it is told and not refused.
 import type { CheckpointRow, Store } from "../store/store.ts";
 import { checkpointText, type Checkpoint, type Signed } from "./lines.ts";
 import type { CheckpointFile } from "./checkpoint-file.ts";

@@ -6,7 +6,9 @@ export interface StateOptions {
   readonly now?: () => number;
   /** Told of connections that broke and of listeners that threw. */
   readonly onError?: (cause: unknown) => void;
-  /** Begins every key and channel: installations that share a Redis server differ in it, or in the database's number. */
+  /**
+   * Begins every key and channel: installations that share a Redis server differ in it, or in the database's number.
+   */
   readonly prefix?: string;
 }
 

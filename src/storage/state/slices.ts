@@ -1,6 +1,6 @@
-// The arithmetic of a window, the same in memory and in Redis. A window is cut into slices, and all slices that any stretch
-// of its length can touch are summed. So no such stretch ever holds one call too many, and a place comes back at most one
-// slice late.
+// The arithmetic of a window, the same in memory and in Redis. A window is cut into slices, and all slices that any
+// stretch of its length can touch are summed. So no such stretch ever holds one call too many, and a place comes back
+// at most one slice late.
 import type { Window } from "./state.ts";
 
 export const SLICES = 12;

@@ -1,5 +1,6 @@
-// Every value bound to a statement passes here. node:sqlite takes a leading object for named parameters and shifts the
-// rest, binds numbers as REAL and NaN as NULL, all silently; PostgreSQL refuses NUL in text. So both get the same guard.
+// Every value bound to a statement passes here. node:sqlite takes a leading object for named parameters and shifts
+// the rest, binds numbers as REAL and NaN as NULL, all silently; PostgreSQL refuses NUL in text. So both get the same
+// guard.
 
 export type Bound = string | number | bigint | Uint8Array | null;
 

@@ -60,7 +60,10 @@ export interface EndBody {
   readonly category: string;
   readonly userId: string;
   readonly startTime: number;
-  /** Correction of what the start counted: negative when the tool was never reached, the difference when it used more or less. */
+  /**
+   * Correction of what the start counted: negative when the tool was never reached, the difference when it used more
+   * or less.
+   */
   readonly budgetDelta: Readonly<Record<string, number>>;
   /** Those of the start; events of earlier releases have none. */
   readonly traceId?: string;

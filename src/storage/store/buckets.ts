@@ -1,4 +1,5 @@
-// Durations counted in logarithmic buckets: any percentile of any sum of rows, at most 5 % off. One byte names a bucket.
+// Durations counted in logarithmic buckets: any percentile of any sum of rows, at most 5 % off. One byte names a
+// bucket.
 
 /** A little under the 5 % that are promised: the value is cut to four digits as well. */
 const ACCURACY = 0.049;

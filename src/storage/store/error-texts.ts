@@ -1,5 +1,5 @@
-// Calls fail over and over with the same text. Executions refer to an event that ended alike, so that a search for a text in
-// errors reads each text once.
+// Calls fail over and over with the same text. Executions refer to an event that ended alike, so that a search for a
+// text in errors reads each text once.
 import type { Ended } from "./execution-fields.ts";
 
 /** Longer ones are not kept in memory; their executions refer to their own end. */

@@ -1,5 +1,6 @@
-// The one description of an execution's row: where each field comes from in an event's body, its column and its type. The message
-// to the writer thread, the statements of both databases and their values are made from it when this file is loaded.
+// The one description of an execution's row: where each field comes from in an event's body, its column and its type.
+// The message to the writer thread, the statements of both databases and their values are made from it when this file
+// is loaded.
 import type { CancelReason, Status } from "../../contract/call.ts";
 import type { WrittenEnd, WrittenStart } from "./body.ts";
 import type { Flat } from "./group.ts";
@@ -13,7 +14,10 @@ interface Field {
   readonly sameAs?: "actor" | "at";
   readonly column?: string;
   readonly type?: ColumnType;
-  /** When a held call starts again: the column keeps its value, or keeps it where the new one is null. Else it is replaced. */
+  /**
+   * When a held call starts again: the column keeps its value, or keeps it where the new one is null. Else it is
+   * replaced.
+   */
   readonly onRestart?: "keep" | "keep if null";
   /** Rows of earlier releases have null in it. */
   readonly isLater?: true;
@@ -126,7 +130,9 @@ export interface Started extends Values<typeof START_FIELDS> {
 /** What an end event says of its execution. */
 export interface Ended extends Values<typeof END_FIELDS> {
   seq: number;
-  /** An event that ended with the same text, perhaps this one. Null in successful ones, and until the writer knows it. */
+  /**
+   * An event that ended with the same text, perhaps this one. Null in successful ones, and until the writer knows it.
+   */
   errorSeq: number | null;
   readonly tenantId: string;
   /** Message and reason of an unsuccessful end, as JSON; null when they are long. */

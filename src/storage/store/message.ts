@@ -1,5 +1,5 @@
-// How events and statements look inside the flat message between the main thread and the writer thread. What an event says of
-// its execution travels beside its text, so that the writer reads no text.
+// How events and statements look inside the flat message between the main thread and the writer thread. What an event
+// says of its execution travels beside its text, so that the writer reads no text.
 import type { CancelReason, Status } from "../../contract/call.ts";
 import type { EventFacts, WrittenEnd, WrittenStart } from "./body.ts";
 import {

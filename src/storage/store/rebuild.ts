@@ -1,4 +1,5 @@
-// History made anew from the log alone: into copies beside the tables that serve, which change places with them at the end.
+// History made anew from the log alone: into copies beside the tables that serve, which change places with them at
+// the end.
 import type { Action } from "./store.ts";
 import { RebuildUnderWay, type RebuildProgress } from "./rows/history.ts";
 import { apply, project, type Changes } from "./projection.ts";

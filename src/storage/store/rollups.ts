@@ -1,4 +1,5 @@
-// The sums that counts, averages and percentiles come from: per user, tool and end, by the hour, by the day and of all time.
+// The sums that counts, averages and percentiles come from: per user, tool and end, by the hour, by the day and of
+// all time.
 import type { CancelReason } from "../../contract/call.ts";
 import { bucketOf, count, pack, type Counts } from "./buckets.ts";
 import type { Ended } from "./execution-fields.ts";

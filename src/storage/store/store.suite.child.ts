@@ -1,4 +1,5 @@
-// Appends until it is killed, and says what was acknowledged; without an actor it only opens. Started by the store suite.
+// Appends until it is killed, and says what was acknowledged; without an actor it only opens. Started by the store
+// suite.
 import { writeSync } from "node:fs";
 import { openStore } from "./store.ts";
 

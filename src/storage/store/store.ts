@@ -215,9 +215,15 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
      * `known` is what the body holds: with it the text need not be parsed.
      */
     append(event: LogEvent, known?: EventFacts): Promise<number>;
-    /** Events of one user's executions after `seq`, oldest first, for resuming a stream. A page ends early where they are large; an empty one is the end. */
+    /**
+     * Events of one user's executions after `seq`, oldest first, for resuming a stream. A page ends early where they
+     * are large; an empty one is the end.
+     */
     since(seq: number, filter: LogFilter, limit: number): Promise<(LogEvent & { seq: number })[]>;
-    /** Every event after a number, oldest first, as the ledger has it; one tenant's alone when named. Pages as with `since`. */
+    /**
+     * Every event after a number, oldest first, as the ledger has it; one tenant's alone when named. Pages as with
+     * `since`.
+     */
     read(after: number, limit: number, tenantId?: string): Promise<LedgerRow[]>;
     /** Sequence number of the newest event, 0 when empty. */
     head(): Promise<number>;
@@ -229,13 +235,19 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     heads(): Promise<ChainHead[]>;
     addCheckpoint(row: CheckpointRow): Promise<void>;
     lastCheckpoint(instanceId: string): Promise<CheckpointRow | null>;
-    /** Of all servers, oldest first: those that were made when the log stood after `afterSeq`, at most at `throughSeq`. */
+    /**
+     * Of all servers, oldest first: those that were made when the log stood after `afterSeq`, at most at
+     * `throughSeq`.
+     */
     checkpoints(afterSeq: number, throughSeq?: number): Promise<CheckpointRow[]>;
     /** The newest of each server. */
     lastCheckpoints(): Promise<CheckpointRow[]>;
     /** Oldest first. */
     segments(): Promise<SegmentRow[]>;
-    /** Number of the oldest event that somebody still needs: an open execution, or whoever follows the log; null when nobody does. */
+    /**
+     * Number of the oldest event that somebody still needs: an open execution, or whoever follows the log; null when
+     * nobody does.
+     */
     needed(now: number): Promise<number | null>;
     /** Notes that the beginning of the log lies in a file, and takes it out of the database, in one step. */
     archive(row: SegmentRow): Promise<void>;
@@ -246,7 +258,10 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
   /** How far those who follow the log have come. One server follows at a time: whoever holds the lease. */
   readonly cursors: {
     seq(name: string): Promise<number | null>;
-    /** Takes or keeps the lease when nobody else has it; answers how far it is (from `start` the first time), null when another has it. */
+    /**
+     * Takes or keeps the lease when nobody else has it; answers how far it is (from `start` the first time), null
+     * when another has it.
+     */
     hold(
       name: string,
       owner: string,
@@ -279,7 +294,10 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     ): Promise<{ requestHash: string; executionId: string } | null>;
   };
 
-  /** Whole results that somebody comes back for, where the record keeps only the beginning. For a day, and not without end. */
+  /**
+   * Whole results that somebody comes back for, where the record keeps only the beginning. For a day, and not without
+   * end.
+   */
   readonly results: {
     /** Those of the same user, then of everybody, make room for it, oldest first. */
     put(row: ResultRow, room: ResultRoom): Promise<void>;
@@ -349,8 +367,8 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     /** What changed after a revision, oldest first; null when that is too long ago and `all` must be read. */
     since(revision: number): Promise<{ revision: number; changes: TupleChange[] } | null>;
     /**
-     * Atomic, preconditions included; answers the new revision. Throws AlreadyExists("relationship") for a `create` of what
-     * is there (an expired one is not there), PreconditionFailed when one does not hold.
+     * Atomic, preconditions included; answers the new revision. Throws AlreadyExists("relationship") for a `create`
+     * of what is there (an expired one is not there), PreconditionFailed when one does not hold.
      */
     write(
       changes: readonly TupleChange[],
@@ -367,7 +385,10 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     inState(kind: DocumentKind, state: "enforced" | "shadow"): Promise<DocumentVersion | null>;
     /** Newest first, files included. */
     list(kind: DocumentKind, page: { limit: number; before?: number }): Promise<DocumentVersion[]>;
-    /** To enforced or shadow: whoever had that state retires in the same transaction. Null when there is no such version. */
+    /**
+     * To enforced or shadow: whoever had that state retires in the same transaction. Null when there is no such
+     * version.
+     */
     setState(
       kind: DocumentKind,
       version: number,
@@ -378,8 +399,9 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
 
   readonly approvals: {
     /**
-     * Unique among pending ones by (tenant, requester, binding as requested): answers the one that is there instead. One
-     * whose time is over is not joined but ended in the same step; `ended` has it, its execution is still to be closed.
+     * Unique among pending ones by (tenant, requester, binding as requested): answers the one that is there instead.
+     * One whose time is over is not joined but ended in the same step; `ended` has it, its execution is still to be
+     * closed.
      */
     request(
       row: ApprovalRow,
@@ -401,10 +423,10 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     pending(): Promise<number>;
     presented(ids: readonly string[], at: number): Promise<void>;
     /**
-     * One vote per person, atomic: the n-th approve makes it approved, one decline declined. With `edit` the arguments and
-     * the binding are replaced and only this vote counts. Null: not pending, expired, voted already, edited since (the
-     * binding is no longer the one `seen`), or the voter is the requester, which the statement itself refuses unless the
-     * vote says so (`self`) and one person is enough.
+     * One vote per person, atomic: the n-th approve makes it approved, one decline declined. With `edit` the
+     * arguments and the binding are replaced and only this vote counts. Null: not pending, expired, voted already,
+     * edited since (the binding is no longer the one `seen`), or the voter is the requester, which the statement
+     * itself refuses unless the vote says so (`self`) and one person is enough.
      */
     vote(
       id: string,
@@ -442,8 +464,8 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
   };
 
   /**
-   * Budgets per tenant and month. Use is counted by the log itself (start and end events), in the same transaction. What is
-   * called a metric here is the name of a counter: the tenant's own, or that of one of its users or keys.
+   * Budgets per tenant and month. Use is counted by the log itself (start and end events), in the same transaction.
+   * What is called a metric here is the name of a counter: the tenant's own, or that of one of its users or keys.
    */
   readonly usage: {
     /**
@@ -459,8 +481,8 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
       amounts: readonly { metric: string; amount: number; limit: number | null }[];
     }): Promise<{ ok: true } | { ok: false; metric: string; used: number }>;
     /**
-     * One of each counter for each of many executions that have reserved nothing yet, in their order, as many as fit all
-     * of them, in one transaction. Answers those that got theirs, and what is taken of each counter now.
+     * One of each counter for each of many executions that have reserved nothing yet, in their order, as many as fit
+     * all of them, in one transaction. Answers those that got theirs, and what is taken of each counter now.
      */
     reserveOnes(
       executionIds: readonly string[],
@@ -487,7 +509,10 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     ): Promise<{ metric: string; used: number; reserved: number }[]>;
   };
 
-  /** Numbers that rise when something changed, so that every instance notices: policy, governance, relations, mode, tools … */
+  /**
+   * Numbers that rise when something changed, so that every instance notices: policy, governance, relations, mode,
+   * tools …
+   */
   readonly revisions: {
     bump(name: string): Promise<number>;
     all(): Promise<Readonly<Record<string, number>>>;
@@ -506,8 +531,8 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
   };
 
   /**
-   * Starts of several instances on one database go one after the other. Whoever waited for half a minute goes on all the
-   * same, as what a start writes is written once in any case: one that froze in the middle keeps nobody out.
+   * Starts of several instances on one database go one after the other. Whoever waited for half a minute goes on all
+   * the same, as what a start writes is written once in any case: one that froze in the middle keeps nobody out.
    */
   alone<T>(start: () => Promise<T>): Promise<T>;
   /**

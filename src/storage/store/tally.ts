@@ -1,4 +1,5 @@
-// What one group of events means for the tenants' budgets: one sum per tenant, month and metric, whatever the number of calls.
+// What one group of events means for the tenants' budgets: one sum per tenant, month and metric, whatever the number
+// of calls.
 import type { Amounts } from "./execution-fields.ts";
 import type { Change } from "./projection.ts";
 import type { UsageTable } from "./tables/tables.ts";

@@ -1,4 +1,5 @@
-// The twelve tools against a real Chromium in a real box. One bench and one site for all: starting a browser takes a second.
+// The twelve tools against a real Chromium in a real box. One bench and one site for all: starting a browser takes a
+// second.
 import { existsSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

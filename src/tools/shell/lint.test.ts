@@ -6,7 +6,9 @@ import { readLint } from "../../util/computations/lint-report.ts";
 import lint from "./lint.ts";
 import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 
-/** A linter of the workspace that answers in eslint's format, and mends: what counts is how it is found, run and read. */
+/**
+ * A linter of the workspace that answers in eslint's format, and mends: what counts is how it is found, run and read.
+ */
 const LINTER = `
 const { readFileSync, writeFileSync } = require("node:fs");
 const target = process.argv.at(-1);

@@ -13,7 +13,9 @@ type Part =
 /** Cells of the table up to which it is quicker than words of many bits. */
 const SMALL = 2_000;
 
-/** Paths use `/`. A pattern without a slash is matched against the last component. Brackets left open are plain text. */
+/**
+ * Paths use `/`. A pattern without a slash is matched against the last component. Brackets left open are plain text.
+ */
 export function globMatcher(pattern: string): (path: string) => boolean {
   return globMatcherOf(pattern, SMALL);
 }

@@ -88,7 +88,9 @@ export function isModest(text: string): boolean {
   }
 }
 
-/** Colons outside strings. Throws as soon as there is too much of anything; what is no JSON at all is found out later. */
+/**
+ * Colons outside strings. Throws as soon as there is too much of anything; what is no JSON at all is found out later.
+ */
 function countedKeys(text: string, onBracket?: (opened: 1 | -1) => void): number {
   let keys = 0;
   let values = 0;
@@ -118,8 +120,8 @@ const BRACE = 123;
 const BRACE_END = 125;
 
 /**
- * The first jump finds the end of most strings. From the first escaped quote on it goes character by character: in a text
- * of nothing but such quotes each further jump would cost more than the characters it passes.
+ * The first jump finds the end of most strings. From the first escaped quote on it goes character by character: in a
+ * text of nothing but such quotes each further jump would cost more than the characters it passes.
  */
 function endOfString(text: string, start: number): number {
   const quote = text.indexOf('"', start + 1);

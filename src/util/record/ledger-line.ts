@@ -1,5 +1,6 @@
-// One event of the ledger as one line of JSON: the keys in this order, no blanks, the body as it was written, the hash last.
-// The hash is the SHA-256 of the line without it, so that whoever has the line can check it with nothing but a hash program.
+// One event of the ledger as one line of JSON: the keys in this order, no blanks, the body as it was written, the
+// hash last. The hash is the SHA-256 of the line without it, so that whoever has the line can check it with nothing
+// but a hash program.
 import { hash } from "node:crypto";
 
 export interface LedgerEvent {
@@ -39,8 +40,8 @@ export function ledgerText(e: LedgerEvent): string {
 }
 
 /**
- * The same line without what only the database knows: the parts before `n` and from behind the previous hash to the body.
- * The whole is `{"v":1,"seq":` seq `before` n `,"prevHash":"` hash `after` body `}`.
+ * The same line without what only the database knows: the parts before `n` and from behind the previous hash to the
+ * body. The whole is `{"v":1,"seq":` seq `before` n `,"prevHash":"` hash `after` body `}`.
  */
 export function ledgerParts(e: Omit<LedgerEvent, "seq" | "n" | "prevHash">): {
   before: string;

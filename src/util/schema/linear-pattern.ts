@@ -13,7 +13,10 @@ const MAX_PROGRAM = 20_000;
 /** Up to so many steps one character takes about as long as with one. */
 const LIGHT_PROGRAM = 50;
 const LIGHT = 2;
-/** One set of plain characters from beginning to end: the engine of the platform takes that in linear time, and quickly. */
+/**
+ * One set of plain characters from beginning to end: the engine of the platform takes that in linear time, and
+ * quickly.
+ */
 const ONE_SET = /^\^\[(?!\^?\])(?:[^[\]\\]|\\[\]\\wd.+*/-])+\][*+]\$$/;
 
 /** White space as ECMAScript has it; RE2 knows only that of ASCII. */
@@ -92,8 +95,8 @@ function translated(pattern: string): string {
 }
 
 /**
- * Conditions that a pattern states at its very beginning, `^(?!a)(?=b)…`, are patterns of their own: all must hold, which
- * stays linear. RE2 knows no others.
+ * Conditions that a pattern states at its very beginning, `^(?!a)(?=b)…`, are patterns of their own: all must hold,
+ * which stays linear. RE2 knows no others.
  */
 function looksAhead(pattern: string): {
   ahead: { wanted: boolean; inner: string }[];

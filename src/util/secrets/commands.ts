@@ -1,5 +1,5 @@
-// Passwords on command lines: `mysql -pSECRET`, `sshpass -p SECRET`, `curl -u user:SECRET`. What an option means depends on
-// the program: `-p` is a password of one, a port of another and a way to make folders of a third.
+// Passwords on command lines: `mysql -pSECRET`, `sshpass -p SECRET`, `curl -u user:SECRET`. What an option means
+// depends on the program: `-p` is a password of one, a port of another and a way to make folders of a third.
 import { isPlaceholder, looksMade } from "./appearance.ts";
 import { see, seenTo, matchAt, type Detector, type Found } from "./scan.ts";
 
@@ -262,7 +262,9 @@ interface Word {
 const BARE_END = /[\s"'\x60;|&<>]/g;
 const BLANK = /\s/;
 
-/** The words of a line as a shell reads them, near enough: in quotes, an option before quotes, signs between commands. */
+/**
+ * The words of a line as a shell reads them, near enough: in quotes, an option before quotes, signs between commands.
+ */
 function wordsOf(line: string): readonly Word[] {
   const words: Word[] = [];
   for (let from = 0; from < line.length;) {

@@ -1,5 +1,5 @@
-// Finds secrets that are known word by word, in one pass over a text whatever their number (after Wu and Manber): of every
-// window of eight characters the last four say how far the next secret can begin at the earliest.
+// Finds secrets that are known word by word, in one pass over a text whatever their number (after Wu and Manber): of
+// every window of eight characters the last four say how far the next secret can begin at the earliest.
 import type { Span } from "./scan.ts";
 
 export interface KnownSpan extends Span {

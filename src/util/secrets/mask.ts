@@ -44,7 +44,10 @@ const inWords = (name: string): string =>
     .replace(/[^A-Za-z0-9]+/g, "_")
     .toLowerCase();
 
-/** What the name of a field says of its value: a secret whatever it is, one if it is a short number, one if it is text. */
+/**
+ * What the name of a field says of its value: a secret whatever it is, one if it is a short number, one if it is
+ * text.
+ */
 export type SecretKind = "whole" | "code" | "texts" | null;
 
 export function secretKind(name: string): SecretKind {

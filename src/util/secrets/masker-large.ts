@@ -16,7 +16,10 @@ export interface LongTexts {
   knowTemporary(secret: string): void;
 }
 
-/** Characters, where a value counts as some of them. Below it masking takes a few milliseconds, whatever the text says. */
+/**
+ * Characters, where a value counts as some of them. Below it masking takes a few milliseconds, whatever the text
+ * says.
+ */
 const LARGE = 32_768;
 /** From here on a text goes to the thread; below it is masked in a turn. */
 export const LONG_TEXT = 16_384;

@@ -1,6 +1,6 @@
-// The one way in which secrets are taken out of what is kept, logged, traced or told (T49): by the names of fields, by the
-// look of texts, and by the values the server itself knows. In the record each mask carries a keyed tag, so that equal
-// secrets can be recognised and none can be read.
+// The one way in which secrets are taken out of what is kept, logged, traced or told (T49): by the names of fields,
+// by the look of texts, and by the values the server itself knows. In the record each mask carries a keyed tag, so
+// that equal secrets can be recognised and none can be read.
 import { createHmac } from "node:crypto";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { canonicalJson } from "../json/json.ts";
@@ -416,7 +416,8 @@ export function createMasker(options: MaskerOptions): Masker {
   const result = (output: Json): MaskedResult => {
     const kept: Way = { render: tagged, names: true, masked: 0 };
     const keptOutput = walk(output, kept, 0);
-    // By names the record hides more than the answer, so what it found in texts may be less: the answer is looked at itself.
+    // By names the record hides more than the answer, so what it found in texts may be less: the answer is looked at
+    // itself.
     if (keptOutput === output) return { answer: output, recorded: output, masked: 0 };
     const told: Way = { render: plain, names: false, masked: 0 };
     return { answer: walk(output, told, 0), recorded: keptOutput, masked: told.masked };

@@ -48,7 +48,10 @@ const looksSet: Look = (value) =>
 /** So many names may stand in one word without a secret behind them; with more the word itself is masked. */
 const MOST_JUDGED = 8;
 
-/** Adds the value at a place, if it looks like one. What lies in a value that was found already is not looked at again. */
+/**
+ * Adds the value at a place, if it looks like one. What lies in a value that was found already is not looked at
+ * again.
+ */
 export function take(text: string, start: number, found: Found, at: ValueAt, look: Look): void {
   const last = found.spans.at(-1);
   if (last && start < last.end) return;

@@ -111,8 +111,8 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
 }
 
 /**
- * The whole match of a pattern, which may begin some characters before its word. What can fail must do so within a short
- * stretch; a long run at its end must be one that any character can end.
+ * The whole match of a pattern, which may begin some characters before its word. What can fail must do so within a
+ * short stretch; a long run at its end must be one that any character can end.
  */
 export function whole(words: string, pattern: string, back = 0): Detector {
   const sticky = new RegExp(pattern, "y");

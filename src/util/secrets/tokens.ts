@@ -1,5 +1,6 @@
-// Tokens that say by their first letters who issued them, and private keys. No run of letters is looked at from more than a
-// few places: what can fail is short, and a run of any length stands only at the end, where nothing can fail any more.
+// Tokens that say by their first letters who issued them, and private keys. No run of letters is looked at from more
+// than a few places: what can fail is short, and a run of any length stands only at the end, where nothing can fail
+// any more.
 import { see, seenTo, matchAt, whole, type Detector } from "./scan.ts";
 
 /** Not in the middle of a longer word: `MY_` or a digit may stand before it, and so may what escapes leave behind. */

@@ -1,5 +1,5 @@
-// Where a value ends that begins at a place: at its quote, at the next sign that ends a word, or with its line. The end of
-// a word or a line is looked for once, however many values begin in it.
+// Where a value ends that begins at a place: at its quote, at the next sign that ends a word, or with its line. The
+// end of a word or a line is looked for once, however many values begin in it.
 import type { Found, Span, Stretch } from "./scan.ts";
 
 const MAX_QUOTED = 16_384;

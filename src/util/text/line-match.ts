@@ -1,5 +1,5 @@
-// Which lines two texts have in common, in order. What it costs is bounded: where the shortest difference would take too
-// long, unique lines divide the texts first, and what even they do not help with counts as replaced.
+// Which lines two texts have in common, in order. What it costs is bounded: where the shortest difference would take
+// too long, unique lines divide the texts first, and what even they do not help with counts as replaced.
 
 /** `length` lines from `a` of the first and `b` of the second on are the same. */
 export interface Run {
@@ -125,7 +125,10 @@ function wayBack(
   return runs.reverse();
 }
 
-/** The pieces between lines that occur once on each side and in the same order on both; none when there are no such lines. */
+/**
+ * The pieces between lines that occur once on each side and in the same order on both; none when there are no such
+ * lines.
+ */
 function divided(x: Int32Array, y: Int32Array, piece: Piece): Piece[] {
   const { from, to, divisions } = piece;
   if (divisions >= MAX_DIVISIONS) return [];

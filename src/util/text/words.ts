@@ -1,4 +1,5 @@
-// Words of a text as both databases index them: folded, without accents, so that the same question finds the same notes.
+// Words of a text as both databases index them: folded, without accents, so that the same question finds the same
+// notes.
 import type { Json } from "../../contract/call.ts";
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;

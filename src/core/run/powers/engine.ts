@@ -131,7 +131,10 @@ function named(name: string, outcome: Outcome): Outcome {
   });
 }
 
-/** What a list would show: neither old tools nor what stands for another method of a server, nor the way to the others itself. */
+/**
+ * What a list would show: neither old tools nor what stands for another method of a server, nor the way to the others
+ * itself.
+ */
 function isFound({ deprecated, route, name }: Tool): boolean {
   const isTool = route === null || route.method === "tools/call" || route.method === "http";
   return deprecated === null && isTool && !WAYS_TO_TOOLS.includes(name);

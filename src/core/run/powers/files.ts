@@ -1,4 +1,5 @@
-// Files of the workspace. Every path is judged before it is touched, and what was opened is compared with what was judged.
+// Files of the workspace. Every path is judged before it is touched, and what was opened is compared with what was
+// judged.
 import type { Call } from "../../../contract/call.ts";
 import type { FileRules } from "../../../governance/rules/governance.ts";
 import type { FilesPower } from "../../../contract/powers/files.ts";

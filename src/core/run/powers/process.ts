@@ -165,7 +165,10 @@ const PROFILES: Readonly<
   "rw+net": { workspace: ["none", "ro", "copy", "rw"], network: true },
 };
 
-/** The gate judged the call by the tool's profile, so a job can have no more than it says: a tool without one, nothing. */
+/**
+ * The gate judged the call by the tool's profile, so a job can have no more than it says: a tool without one,
+ * nothing.
+ */
 function requireProfile(tool: Tool | null, { workspace, network = false }: ProcessJob): void {
   const profile = tool?.sandbox ? PROFILES[tool.sandbox] : null;
   if (profile?.workspace.includes(workspace) && (profile.network || !network)) return;

@@ -1,4 +1,5 @@
-// Secrets for headers. A tool handles sealed headers it cannot read; only the fetch power opens them, towards their hosts.
+// Secrets for headers. A tool handles sealed headers it cannot read; only the fetch power opens them, towards their
+// hosts.
 import { AppError } from "../../../contract/errors.ts";
 import type { SealedHeaders, SecretsPower } from "../../../contract/powers/web.ts";
 import { quote } from "../../../util/text/quote.ts";

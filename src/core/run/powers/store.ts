@@ -109,7 +109,10 @@ export function storePower({
     );
 }
 
-/** The tenant is a column of its own; the rest is one unambiguous text. Session ids come from the caller, so the user is part of them. */
+/**
+ * The tenant is a column of its own; the rest is one unambiguous text. Session ids come from the caller, so the user
+ * is part of them.
+ */
 function placeOf({ caller, sessionId }: Call, wanted?: string): { shown: string; stored: string } {
   const shown = wanted ?? (sessionId === null ? "user" : "session");
   const place = (...parts: string[]) => ({ shown, stored: JSON.stringify([...parts]) });

@@ -194,8 +194,8 @@ function compile(
 }
 
 /**
- * Collects the names in use, and puts RE2 in the place of the library's own `matches`: that one backtracks, and a single
- * unlucky pattern would hold up the process.
+ * Collects the names in use, and puts RE2 in the place of the library's own `matches`: that one backtracks, and a
+ * single unlucky pattern would hold up the process.
  */
 function prepare(
   node: unknown,

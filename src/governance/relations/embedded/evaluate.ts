@@ -72,8 +72,8 @@ export class Evaluation {
   }
 
   /**
-   * Cycles are solved by passes: what is being worked out counts as "no" at first, then as what the pass before found, until
-   * nothing changes. That is the smallest answer that fits, and each pass looks at every thing once.
+   * Cycles are solved by passes: what is being worked out counts as "no" at first, then as what the pass before
+   * found, until nothing changes. That is the smallest answer that fits, and each pass looks at every thing once.
    */
   check(member: Member, id: string): Outcome {
     for (let pass = 0; pass < MAX_PASSES; pass += 1) {

@@ -1,4 +1,5 @@
-// The relation engine inside the process: relationships live in the store, all of them are also in memory, and a check never waits.
+// The relation engine inside the process: relationships live in the store, all of them are also in memory, and a
+// check never waits.
 import { createHash } from "node:crypto";
 import { AppError } from "../../../contract/errors.ts";
 import { AlreadyExists, PreconditionFailed, type Store } from "../../../storage/store/store.ts";

@@ -1,4 +1,5 @@
-// Partials are pieces of definitions (`...name`): put in where they are named, before anything else looks at a definition.
+// Partials are pieces of definitions (`...name`): put in where they are named, before anything else looks at a
+// definition.
 import { schemaFault } from "./fault.ts";
 import type {
   DefinitionSyntax,

@@ -1,4 +1,5 @@
-// Words of the schema language. Line ends matter as in SpiceDB: after a name, a keyword, `}`, `)` or `*` they end a statement.
+// Words of the schema language. Line ends matter as in SpiceDB: after a name, a keyword, `}`, `)` or `*` they end a
+// statement.
 import { schemaFault, type Position } from "./fault.ts";
 
 type TokenKind = "name" | "keyword" | "symbol" | "text" | "end-of-line" | "end";

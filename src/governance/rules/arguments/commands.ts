@@ -1,4 +1,5 @@
-// Judges every program that a command would start: by the file its name leads to, its options, operands and redirections.
+// Judges every program that a command would start: by the file its name leads to, its options, operands and
+// redirections.
 import { basename, isAbsolute, join } from "node:path";
 import type { Json } from "../../../contract/call.ts";
 import { quote } from "../../../util/text/quote.ts";

@@ -1,5 +1,5 @@
-// How a program reads its arguments: which words are options, which are values of options, which are operands. Only what a
-// grammar names is known to be harmless; a word that it does not explain is asked about.
+// How a program reads its arguments: which words are options, which are values of options, which are operands. Only
+// what a grammar names is known to be harmless; a word that it does not explain is asked about.
 
 /** As written in governance files: `-ab --all`, single letters together, long names one by one. */
 export interface GrammarText {
@@ -72,7 +72,10 @@ export function unexplained(args: readonly string[], grammar: Grammar): string |
     : `its operand ${odd} does not begin with ${grammar.operandStart}`;
 }
 
-/** How many of the following words belong to it; null: not known. Short forms of long names are not: which name is meant depends on all others. */
+/**
+ * How many of the following words belong to it; null: not known. Short forms of long names are not: which name is
+ * meant depends on all others.
+ */
 function takenByLong(word: string, { options }: Grammar): number | null {
   const [name = ""] = word.split("=", 1);
   const takes = options.get(name);

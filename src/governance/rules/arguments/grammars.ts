@@ -1,5 +1,5 @@
-// The grammars of the programs on the shipped run lists (GNU coreutils, grep and diff, ripgrep, jq). Left out on purpose:
-// whatever writes a file, starts a program, reads names of files from elsewhere or sets something.
+// The grammars of the programs on the shipped run lists (GNU coreutils, grep and diff, ripgrep, jq). Left out on
+// purpose: whatever writes a file, starts a program, reads names of files from elsewhere or sets something.
 import { grammarOf, type Grammar, type GrammarText } from "./grammar.ts";
 
 const DIGITS = "-0123456789";

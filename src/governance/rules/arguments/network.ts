@@ -1,4 +1,5 @@
-// What it means that a program may reach out: to the hosts that the rules name, or to any public one if a person agrees.
+// What it means that a program may reach out: to the hosts that the rules name, or to any public one if a person
+// agrees.
 import type { Json } from "../../../contract/call.ts";
 import type { EgressRules } from "../../../reach/egress/egress.ts";
 import { asked, denied, type Judging } from "./finding.ts";

@@ -16,7 +16,9 @@ export interface PlansFile {
 }
 
 const MAX_PER_MINUTE = 1_000_000;
-/** Nothing was ever counted under these names: documents of earlier releases still have them, and mean nothing by it. */
+/**
+ * Nothing was ever counted under these names: documents of earlier releases still have them, and mean nothing by it.
+ */
 const RETIRED = ["learning", "storage_gb", "sessions"] as const;
 
 export function readPlans(file: Entry): PlansFile {

@@ -1,4 +1,5 @@
-// Reads YAML and keeps the place of everything, so that a fault says file, line and column, and a rule where it is written.
+// Reads YAML and keeps the place of everything, so that a fault says file, line and column, and a rule where it is
+// written.
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from "yaml";
 import { nearest } from "../../../util/text/nearest.ts";
 import type { DocumentFault, RuleSource } from "../governance.ts";
@@ -34,7 +35,10 @@ class Source {
   }
 }
 
-/** A node of the file under its dotted name. Every reader tells its fault and answers undefined when the node does not fit. */
+/**
+ * A node of the file under its dotted name. Every reader tells its fault and answers undefined when the node does not
+ * fit.
+ */
 export class Entry {
   readonly name: string;
   readonly #source: Source;
@@ -190,7 +194,10 @@ export class Entry {
   }
 }
 
-/** The file as one entry without a name. Text that is missing or no YAML gives faults and an entry that reads as nothing. */
+/**
+ * The file as one entry without a name. Text that is missing or no YAML gives faults and an entry that reads as
+ * nothing.
+ */
 export function readYaml(file: string, text: string | undefined, faults: DocumentFault[]): Entry {
   const source = new Source(file, text ?? "", faults);
   const nothing = new Entry(source, "", undefined, 0);

@@ -29,8 +29,8 @@ export interface KnownFunction {
 }
 
 /**
- * Every function that a name may stand for must be declared free of effects; one that runs with its owner's rights would
- * pass by the role.
+ * Every function that a name may stand for must be declared free of effects; one that runs with its owner's rights
+ * would pass by the role.
  */
 export function requireHarmless(
   called: Inspected["functions"],

@@ -17,7 +17,10 @@ export interface Inspected {
   readonly functions: readonly { readonly schema: string | null; readonly name: string }[];
 }
 
-/** Refused whatever the catalogue says: they reach files, programs, other servers or settings, wait, lock, or run text as SQL. */
+/**
+ * Refused whatever the catalogue says: they reach files, programs, other servers or settings, wait, lock, or run text
+ * as SQL.
+ */
 const DENIED =
   /^(?:pg_read_|pg_ls_|pg_stat_file|pg_stat_reset|pg_file|pg_sleep|lo_|loread|lowrite|dblink|pg_terminate|pg_cancel|pg_reload|pg_rotate|pg_logical|pg_replication|pg_create|pg_drop|pg_start|pg_stop|pg_backup|pg_switch|pg_promote|pg_wal|pg_export|pg_notify|pg_advisory|pg_try_advisory|pg_hba|pg_show_all_file|pg_get_object|pg_current_logfile|pg_ident|pg_execute|pg_import|pg_restore|pg_clear|pg_log|pg_config|pg_prewarm|set_config|setseed|nextval|setval|copy|query_to_|cursor_to_|table_to_|schema_to_|database_to_|ts_stat|txid_current$|pg_current_xact_id$|binary_upgrade|system$|exec|http|plpy|plperl)/;
 

@@ -3,7 +3,9 @@ import { badArguments, notReadOnly, severalStatements, sqlError } from "../fault
 
 const READING = new Set(["select", "with", "values"]);
 
-/** Throws unless the text is exactly one statement that begins like a reading one. The authorizer is the second lock. */
+/**
+ * Throws unless the text is exactly one statement that begins like a reading one. The authorizer is the second lock.
+ */
 export function requireReading(sql: string): void {
   const nul = sql.indexOf("\0");
   // SQLite ends its text there, we would not.

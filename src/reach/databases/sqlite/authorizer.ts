@@ -3,7 +3,10 @@ import { constants as c, type DatabaseSync } from "node:sqlite";
 import type { AppError } from "../../../contract/errors.ts";
 import { functionDenied, notReadOnly } from "../faults.ts";
 
-/** Everything SQLite brings that only computes. What is not here (load_extension, fts3_tokenizer, a new one) is refused. */
+/**
+ * Everything SQLite brings that only computes. What is not here (load_extension, fts3_tokenizer, a new one) is
+ * refused.
+ */
 const FUNCTIONS = new Set(
   `
 abs changes char coalesce concat concat_ws format glob hex ifnull iif if instr last_insert_rowid length like likelihood

@@ -182,7 +182,9 @@ function priorityOf(file: string, { usual, dying }: { usual: string; dying: stri
   };
 }
 
-/** Below the group the server is in, so that its own limits still hold; at the mount itself where that is not visible. */
+/**
+ * Below the group the server is in, so that its own limits still hold; at the mount itself where that is not visible.
+ */
 function placeOfOne(controller: Controller, own: string, mounts: string): string | null {
   const line = mounts.split("\n").find((one) => {
     const [, after = ""] = one.split(" - ");

@@ -1,5 +1,6 @@
-// What a box puts on the host's disk. No quota of the kernel can be had without root, so it is looked at: cheaply and often
-// whether something grew at all (free space, and what the kernel says its processes wrote), and only then exactly.
+// What a box puts on the host's disk. No quota of the kernel can be had without root, so it is looked at: cheaply and
+// often whether something grew at all (free space, and what the kernel says its processes wrote), and only then
+// exactly.
 import { opendir, lstat, readdir, readFile, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -136,7 +137,10 @@ async function growthOf(order: DiskOrder, since: number, isOver: () => boolean):
   }
 }
 
-/** What was changed since the box began, by the time that nobody but the kernel sets; a sparse file by what it takes up. */
+/**
+ * What was changed since the box began, by the time that nobody but the kernel sets; a sparse file by what it takes
+ * up.
+ */
 async function addFolder(
   folder: string,
   since: number,

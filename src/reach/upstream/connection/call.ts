@@ -1,5 +1,5 @@
-// One call to a server: its definition is checked first, then it is sent once. It is sent again only if the server cannot have
-// begun with it, or if an administrator marked the tool as idempotent.
+// One call to a server: its definition is checked first, then it is sent once. It is sent again only if the server
+// cannot have begun with it, or if an administrator marked the tool as idempotent.
 import type { Call, Json, JsonObject } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import { ATTR, SPAN } from "../../../telemetry/names.ts";

@@ -1,5 +1,5 @@
-// Follows the SDK's question for a server's era. A program that starts slowly may answer it after the SDK has given up and
-// begun the legacy handshake: then the handshake is done again in the modern era.
+// Follows the SDK's question for a server's era. A program that starts slowly may answer it after the SDK has given
+// up and begun the legacy handshake: then the handshake is done again in the modern era.
 import type { JsonObject } from "../../../contract/call.ts";
 import type { RequestId } from "../stdio/messages.ts";
 import { isObject } from "./faults.ts";

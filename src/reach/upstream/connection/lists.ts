@@ -1,5 +1,5 @@
-// Lists of what a server offers besides tools. Their entries are not approved one by one, so an entry that hides something or
-// gives orders to the model is left out, and secrets are masked.
+// Lists of what a server offers besides tools. Their entries are not approved one by one, so an entry that hides
+// something or gives orders to the model is left out, and secrets are masked.
 import { setImmediate as turn } from "node:timers/promises";
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import { firstDanger } from "../scan/scan.ts";

@@ -1,5 +1,6 @@
-// The connections to one server: one per credential, shared by its requests; further ones, each for one call at a time, where
-// a legacy server may ask the caller something. A server that is down is tried again, each time after a longer wait.
+// The connections to one server: one per credential, shared by its requests; further ones, each for one call at a
+// time, where a legacy server may ask the caller something. A server that is down is tried again, each time after a
+// longer wait.
 import { setTimeout as sleep } from "node:timers/promises";
 import { faultOf } from "../../../contract/errors.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
@@ -45,7 +46,9 @@ export interface Lease {
 }
 
 export interface Pool {
-  /** At once while there is a connection. canBeAsked: the caller's client can be asked, and the server must know that. */
+  /**
+   * At once while there is a connection. canBeAsked: the caller's client can be asked, and the server must know that.
+   */
   lease(userId: string, canBeAsked: boolean): Lease | Promise<Lease>;
   readonly state: Pick<ServerHealth, "status" | "reason" | "since" | "restarts">;
   /** The last one that was made, while it lives. */

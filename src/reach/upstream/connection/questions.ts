@@ -35,8 +35,8 @@ export function mayAsk(
 export const isComplete = ({ resultType }: JsonObject): boolean => resultType === "complete";
 
 /**
- * Of the modern era: null when the result is the answer, else the parameters of the next round. `pause` and `resume` go around
- * the time in which somebody is asked.
+ * Of the modern era: null when the result is the answer, else the parameters of the next round. `pause` and `resume`
+ * go around the time in which somebody is asked.
  */
 export async function nextRound(
   result: JsonObject,

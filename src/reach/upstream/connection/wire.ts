@@ -1,4 +1,5 @@
-// One transport, two users: the SDK's client for handshake and change notices, and our own requests with results as they came.
+// One transport, two users: the SDK's client for handshake and change notices, and our own requests with results as
+// they came.
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { InputAnswers, JsonObject } from "../../../contract/call.ts";
 import { Deadline } from "./deadline.ts";

@@ -1,5 +1,6 @@
-// What servers are reached with. The caller's own credential is out of reach here: all that comes in is a server and the
-// id of a user, all that can be read is what was stored for the two, and a Caller carries no credential to begin with.
+// What servers are reached with. The caller's own credential is out of reach here: all that comes in is a server and
+// the id of a user, all that can be read is what was stored for the two, and a Caller carries no credential to begin
+// with.
 import { createHash } from "node:crypto";
 import { AppError } from "../../../contract/errors.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";

@@ -1,4 +1,5 @@
-// Finds secrets that were written in plain text where a reference belongs, and takes them out before anything is stored.
+// Finds secrets that were written in plain text where a reference belongs, and takes them out before anything is
+// stored.
 import { isPlaceholder } from "../../../util/secrets/appearance.ts";
 import { isSecretField, isSecretName } from "../../../util/secrets/mask.ts";
 import { findSecrets } from "../../../util/secrets/redact.ts";

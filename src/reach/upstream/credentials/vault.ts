@@ -1,4 +1,5 @@
-// Secrets of servers as rows: sealed for their row, readable by this server only, known to the masker before anybody has them.
+// Secrets of servers as rows: sealed for their row, readable by this server only, known to the masker before anybody
+// has them.
 import type { CredentialRow, ServerRow, UpstreamStore } from "../../../storage/store/store.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { Masker } from "../../../util/secrets/masker.ts";

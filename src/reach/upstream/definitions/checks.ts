@@ -1,5 +1,5 @@
-// Checks of what a server offers, shared by all calls that wait for one. A call goes out only if a check that was begun after
-// it arrived (or not longer ago than allowed) still shows the definition that was approved.
+// Checks of what a server offers, shared by all calls that wait for one. A call goes out only if a check that was
+// begun after it arrived (or not longer ago than allowed) still shows the definition that was approved.
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import { parseDefinition, pinOf } from "./definition.ts";
 import { UpstreamFault } from "../upstream.ts";

@@ -85,8 +85,8 @@ export class TakenNames {
   }
 
   /**
-   * The one that a person, a client or a file system could take for this one: equal on the wire, equal but for case or `-`
-   * and `_`, or made of letters that look alike. The second one is refused.
+   * The one that a person, a client or a file system could take for this one: equal on the wire, equal but for case
+   * or `-` and `_`, or made of letters that look alike. The second one is refused.
    */
   twinOf(mine: ToolNames): Twin | null {
     for (const { formOf, why, takenBy } of this.#ways)

@@ -1,5 +1,5 @@
-// The bytes of a body as they come. Memory outside the heap that is new each time makes the runtime stop everything to look for
-// more of it, however soon it is given back; so a large body is collected in blocks that are reused.
+// The bytes of a body as they come. Memory outside the heap that is new each time makes the runtime stop everything
+// to look for more of it, however soon it is given back; so a large body is collected in blocks that are reused.
 
 const BLOCK_BYTES = 65_536;
 /** Blocks that nobody uses now: so many are kept, and not for long. */

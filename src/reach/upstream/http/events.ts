@@ -9,7 +9,10 @@ const SPACE = 32;
 /** `data:` */
 const DATA = [100, 97, 116, 97, COLON] as const;
 
-/** data: null where an event says nothing but, say, from where to resume. lines: all of it but comments. Both are only lent. */
+/**
+ * data: null where an event says nothing but, say, from where to resume. lines: all of it but comments. Both are only
+ * lent.
+ */
 export type OnEvent = (data: Buffer | null, lines: readonly Buffer[]) => void;
 
 /** Feed it chunks, of which it keeps nothing; it calls back for each event, and answers how many lines there were. */

@@ -21,7 +21,9 @@ interface Mirrored {
 
 /** What the tools of one server want in headers, learnt from its lists. */
 export interface MirroredArguments {
-  /** Takes out tools whose marks are not allowed, and remembers the others. `isPlain`: there is no mark in it at all. */
+  /**
+   * Takes out tools whose marks are not allowed, and remembers the others. `isPlain`: there is no mark in it at all.
+   */
   learn(list: JsonObject, isPlain: boolean): JsonObject;
   headersOf(params: JsonObject): Readonly<Record<string, string>> | undefined;
 }

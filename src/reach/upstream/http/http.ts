@@ -1,4 +1,5 @@
-// The way to a server over HTTP: the SDK's transports, on connections of the egress guard, with our headers and our limits.
+// The way to a server over HTTP: the SDK's transports, on connections of the egress guard, with our headers and our
+// limits.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FetchLike, Transport } from "@modelcontextprotocol/client";
 import type { Egress, Pooled } from "../../egress/egress.ts";
@@ -180,7 +181,10 @@ async function checkedResponse(
   return new Response(body.pipeThrough(checkedEvents(limits, onFault)), { status, headers });
 }
 
-/** Lets events pass that are strict JSON, within the limit and not too many; the first that is not valid ends the stream. */
+/**
+ * Lets events pass that are strict JSON, within the limit and not too many; the first that is not valid ends the
+ * stream.
+ */
 function checkedEvents(
   { maxBytes, budget, isStanding }: StreamLimits,
   onFault: (fault: UpstreamFault) => void,

@@ -1,5 +1,5 @@
-// Limits the work that a server's streams cause: messages beyond a rate are dropped unread, and reading pauses, so that a
-// server takes a small share of our time however fast it writes.
+// Limits the work that a server's streams cause: messages beyond a rate are dropped unread, and reading pauses, so
+// that a server takes a small share of our time however fast it writes.
 import type { Json } from "../../../contract/call.ts";
 import { parseStrict } from "../../../util/json/json.ts";
 import { createTokenBucket } from "../messages/token-bucket.ts";

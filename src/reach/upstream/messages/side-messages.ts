@@ -1,5 +1,5 @@
-// What a server sends besides its answer: progress, log messages, questions to the caller. As in the answer itself, secrets are
-// masked and texts are bounded.
+// What a server sends besides its answer: progress, log messages, questions to the caller. As in the answer itself,
+// secrets are masked and texts are bounded.
 import type {
   Call,
   InputAnswers,

@@ -1,5 +1,6 @@
-// A person logs in at a server's authorization server: sent there with a one-time state, and back with a code. The state is
-// bound to server and user, lives ten minutes and is used once; the code goes nowhere before the issuer is known to be right.
+// A person logs in at a server's authorization server: sent there with a one-time state, and back with a code. The
+// state is bound to server and user, lives ten minutes and is used once; the code goes nowhere before the issuer is
+// known to be right.
 import type { OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";

@@ -1,5 +1,5 @@
-// T9: documents that discovery finds are a stranger's. Whatever they say, no program is started and no place is asked that an
-// authorization server cannot be.
+// T9: documents that discovery finds are a stranger's. Whatever they say, no program is started and no place is asked
+// that an authorization server cannot be.
 import { createServer, type Server } from "node:http";
 import { readdirSync, readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";

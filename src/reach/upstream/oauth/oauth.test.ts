@@ -1,4 +1,5 @@
-// Logins against a real identity provider (oidc-provider) with a real MCP server behind it, over the product's own connections.
+// Logins against a real identity provider (oidc-provider) with a real MCP server behind it, over the product's own
+// connections.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// A grant while calls use it: renewed shortly before it expires, by one call at a time. When it is lost, a person must log in.
+// A grant while calls use it: renewed shortly before it expires, by one call at a time. When it is lost, a person
+// must log in.
 import type {
   OAuthClientProvider,
   OAuthDiscoveryState,

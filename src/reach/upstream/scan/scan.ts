@@ -1,4 +1,5 @@
-// A definition read with a suspicious eye: what hides in it, and what in it speaks to the model instead of about the tool.
+// A definition read with a suspicious eye: what hides in it, and what in it speaks to the model instead of about the
+// tool.
 import type { Json } from "../../../contract/call.ts";
 import type { Finding, ForeignDefinition } from "../../../storage/store/store.ts";
 import { reveal } from "./hidden.ts";
@@ -13,8 +14,8 @@ const LONG_DESCRIPTION = 4_000;
 const LONG_TEXT = 1_500;
 
 /**
- * All findings for the administrator who approves it, the gravest first. `known` are the names of other tools; those of the same
- * server, when it is given, may be spoken of.
+ * All findings for the administrator who approves it, the gravest first. `known` are the names of other tools; those
+ * of the same server, when it is given, may be spoken of.
  */
 export function scan(
   definition: ForeignDefinition,
@@ -101,7 +102,10 @@ interface Other {
   readonly isOwn: boolean;
 }
 
-/** The forms in which a tool may be spoken of; plain words such as `search` only count where they are marked as a name. */
+/**
+ * The forms in which a tool may be spoken of; plain words such as `search` only count where they are marked as a
+ * name.
+ */
 function otherNames(
   definition: ForeignDefinition,
   known: Iterable<string>,

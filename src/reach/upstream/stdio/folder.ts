@@ -56,8 +56,8 @@ export async function removeFolders(server: string, dataDir: string): Promise<vo
 }
 
 /**
- * Names of servers hold no @. What another server of the same name left behind, here or while this instance was away, is none
- * of its business.
+ * Names of servers hold no @. What another server of the same name left behind, here or while this instance was away,
+ * is none of its business.
  */
 function folderName(
   { name, tenantId, createdAt }: Whose,

@@ -1,4 +1,5 @@
-// Bytes as they come from a program, as lines. What is held is bounded: of a line that is too long only both ends are kept.
+// Bytes as they come from a program, as lines. What is held is bounded: of a line that is too long only both ends are
+// kept.
 import { release } from "../../../util/release.ts";
 
 export type Line =

@@ -157,7 +157,10 @@ function mountsOf(folders: StdioSettings["folders"], held: Held): SandboxMount[]
     }));
 }
 
-/** Whoever owns what it may write; null: nobody in particular. Every folder is looked at, so that no box is built in vain. */
+/**
+ * Whoever owns what it may write; null: nobody in particular. Every folder is looked at, so that no box is built in
+ * vain.
+ */
 async function userFor(folders: StdioSettings["folders"]): Promise<User | null> {
   const asRoot = process.getuid?.() === 0;
   let user: User | null = null;

@@ -7,7 +7,10 @@ import { basename, dirname, join } from "node:path";
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 const MODULES = "/node_modules/";
 
-/** For a program or script at an absolute path: the folders, or the file alone where its folder holds other things too. */
+/**
+ * For a program or script at an absolute path: the folders, or the file alone where its folder holds other things
+ * too.
+ */
 export async function foldersFor(path: string): Promise<string[]> {
   const real = await realpath(path).catch(() => path);
   const found = await Promise.all([...new Set([path, real])].map(around));

@@ -121,8 +121,8 @@ async function located(
 }
 
 /**
- * npx only looks for a package and starts it. One that is installed is started without it; one that is not must be fetched,
- * which a box without network cannot do.
+ * npx only looks for a package and starts it. One that is installed is started without it; one that is not must be
+ * fetched, which a box without network cannot do.
  */
 async function withoutNpx(
   npx: string,

@@ -21,7 +21,10 @@ const official = (name: string): string[] => [
 ];
 const path = process.env["PATH"] ?? "";
 
-/** One tool, `run`: evaluates its argument inside. Written by hand, so that nothing else is in its environment or memory. */
+/**
+ * One tool, `run`: evaluates its argument inside. Written by hand, so that nothing else is in its environment or
+ * memory.
+ */
 const PROBE = `
 const answer = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
 const said = (cause) => cause ? [cause.message, said(cause.cause)].filter(Boolean).join("; ") : "";

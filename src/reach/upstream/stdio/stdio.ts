@@ -1,5 +1,5 @@
-// A server that is a program: messages as lines over its stdin and stdout. Whatever it prints, and if it floods, hangs or dies,
-// only its own callers are affected.
+// A server that is a program: messages as lines over its stdin and stdout. Whatever it prints, and if it floods,
+// hangs or dies, only its own callers are affected.
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import { createTokenBucket } from "../messages/token-bucket.ts";

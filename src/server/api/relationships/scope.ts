@@ -1,4 +1,5 @@
-// Whose relationships an administrator may touch and see: those of their own tenant. Tools, groups and roles are anybody's.
+// Whose relationships an administrator may touch and see: those of their own tenant. Tools, groups and roles are
+// anybody's.
 import { AppError } from "../../../contract/errors.ts";
 import type {
   FoundSubject,

@@ -1,5 +1,6 @@
-// One connection of the raw HTTP reader: plain requests are answered on the socket, one after the other. With the first request
-// that is not plain the connection goes to node:http, with every byte that has not been answered, and stays there.
+// One connection of the raw HTTP reader: plain requests are answered on the socket, one after the other. With the
+// first request that is not plain the connection goes to node:http, with every byte that has not been answered, and
+// stays there.
 import type { Socket } from "node:net";
 import { parsePlainRequest, type PlainRequest } from "./request.ts";
 

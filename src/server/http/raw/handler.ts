@@ -1,5 +1,5 @@
-// Decides which requests the raw HTTP reader answers itself: plain calls of known callers. It refuses nothing: everything else
-// goes to node:http, which makes the same checks and sends the error.
+// Decides which requests the raw HTTP reader answers itself: plain calls of known callers. It refuses nothing:
+// everything else goes to node:http, which makes the same checks and sends the error.
 import type { Caller } from "../../../contract/call.ts";
 import { NO_REQUEST_SPAN } from "../../../telemetry/tracing.ts";
 import type { Doors } from "../../doors.ts";

@@ -1,4 +1,5 @@
-// The raw reader in front of a real node:http server: who answers what, and that no byte is lost or answered twice on the way.
+// The raw reader in front of a real node:http server: who answers what, and that no byte is lost or answered twice on
+// the way.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -20,7 +21,10 @@ let gone: string[];
 /** Ends the calls that wait. */
 let release: () => void;
 
-/** `slow…` waits to be released, `leave…` is for node:http, `fail` throws, `late` finds its client gone, `large` is more than a client takes at once. */
+/**
+ * `slow…` waits to be released, `leave…` is for node:http, `fail` throws, `late` finds its client gone, `large` is
+ * more than a client takes at once.
+ */
 async function serve(
   body: string,
   socket: Socket,

@@ -1,5 +1,5 @@
-// Parses a plain request: complete, alone in its bytes, and written so that no two programs can read it differently. Null
-// refuses nothing: node:http then reads the request and reports what is wrong with it.
+// Parses a plain request: complete, alone in its bytes, and written so that no two programs can read it differently.
+// Null refuses nothing: node:http then reads the request and reports what is wrong with it.
 import { maxHeaderSize, type IncomingHttpHeaders } from "node:http";
 
 export interface PlainRequest {

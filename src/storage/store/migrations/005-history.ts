@@ -1,8 +1,9 @@
 import type { ColumnTypes } from "./index.ts";
 
-// More to find executions by, and how long they took. Successful calls without a session enter none of these indexes but the
-// one of traces. What was recorded before has none of it until history is rebuilt from the log. On SQLite a rebuild makes
-// executions anew with every index named `<name>_b` and `<name>` by turns: a later change has to look for both.
+// More to find executions by, and how long they took. Successful calls without a session enter none of these indexes
+// but the one of traces. What was recorded before has none of it until history is rebuilt from the log. On SQLite a
+// rebuild makes executions anew with every index named `<name>_b` and `<name>` by turns: a later change has to look
+// for both.
 export const history = (t: ColumnTypes): string[] => [
   `alter table executions add column session_id text`,
   `alter table executions add column trace_key ${t.int}`,

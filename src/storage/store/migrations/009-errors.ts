@@ -1,7 +1,7 @@
 import type { ColumnTypes } from "./index.ts";
 
-// Text in errors is looked for in the index alone and in the few events it refers to. Rows of earlier releases refer to none:
-// their own ends are read, until history is rebuilt. Successful calls do not enter the index.
+// Text in errors is looked for in the index alone and in the few events it refers to. Rows of earlier releases refer
+// to none: their own ends are read, until history is rebuilt. Successful calls do not enter the index.
 export const errors = (t: ColumnTypes): string[] => [
   `alter table executions add column error_seq ${t.int}`,
   `drop index if exists executions_unsuccessful`,

@@ -3,14 +3,14 @@ import type { ColumnTypes } from "./index.ts";
 /** Above it a row's buckets are added up; below they are only put one behind the other. */
 const COMPACT_ABOVE = 1_600;
 
-// One group of the log is one message to PostgreSQL, and one transaction that ends inside of it: no server that freezes, or
-// is cut off, can leave the log's turn taken. SQLite has one writer and needs none of it.
+// One group of the log is one message to PostgreSQL, and one transaction that ends inside of it: no server that
+// freezes, or is cut off, can leave the log's turn taken. SQLite has one writer and needs none of it.
 export const append = (t: ColumnTypes): string[] =>
   t.kind === "sqlite" ? [] : [WRITERS, COMPACT_BUCKETS, APPEND_GROUP];
 
 /**
- * The newest group of each writer, a writer being one start of a server. Who lost the connection while waiting for an answer
- * sends the group again: it is written once, whichever of the two arrives first.
+ * The newest group of each writer, a writer being one start of a server. Who lost the connection while waiting for an
+ * answer sends the group again: it is written once, whichever of the two arrives first.
  */
 const WRITERS = `create table log_writers (
     writer_id text not null primary key,
@@ -59,9 +59,10 @@ begin
 end $body$`;
 
 /**
- * Takes the turn of the log, numbers and links the events, writes them, the executions, the rollups and the budgets, commits.
- * Numbers above \`assumed\` are those of this group, counted from there: they are moved to where it really begins.
- * \`names\` and \`lines\` are the parts of each event's line (util/ledger-line.ts) before \`n\` and after \`prevHash\`.
+ * Takes the turn of the log, numbers and links the events, writes them, the executions, the rollups and the budgets,
+ * commits. Numbers above \`assumed\` are those of this group, counted from there: they are moved to where it really
+ * begins. \`names\` and \`lines\` are the parts of each event's line (util/ledger-line.ts) before \`n\` and after
+ * \`prevHash\`.
  */
 const APPEND_GROUP = `create procedure append_group(
   inout base bigint, turn int, writer text, number bigint, instance text, assumed bigint,

@@ -1,5 +1,5 @@
-// The log on PostgreSQL: the same group commit as on SQLite, on one connection of its own. A group is one message and one
-// transaction that ends on the server: whoever freezes, or is cut off, never keeps the turn from the others.
+// The log on PostgreSQL: the same group commit as on SQLite, on one connection of its own. A group is one message and
+// one transaction that ends on the server: whoever freezes, or is cut off, never keeps the turn from the others.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, QueryConfig, QueryResult } from "pg";
@@ -79,7 +79,10 @@ export function postgresLog(connect: () => Promise<Client>, options: StoreOption
     }
   }
 
-  /** Sent again where the connection was lost, and so was the answer: the group's number keeps it from being written twice. */
+  /**
+   * Sent again where the connection was lost, and so was the answer: the group's number keeps it from being written
+   * twice.
+   */
   async function write(group: Group): Promise<number> {
     const values = [TURN, writerId, groupNo, instanceId, ...group.values];
     for (const began = performance.now(); ; await sleep(AGAIN_AFTER_MS)) {

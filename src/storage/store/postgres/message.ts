@@ -1,5 +1,5 @@
-// Several statements as one message of PostgreSQL's simple protocol. The server acts on a message only when it is there as a
-// whole, and what is in one message is one transaction: a client that freezes cannot leave one open.
+// Several statements as one message of PostgreSQL's simple protocol. The server acts on a message only when it is
+// there as a whole, and what is in one message is one transaction: a client that freezes cannot leave one open.
 import { escapeLiteral } from "pg";
 import { bind } from "../bind.ts";
 

@@ -1,5 +1,5 @@
-// Brings a PostgreSQL database up to the newest schema. All that is missing goes as one message, one transaction: a start that
-// freezes keeps no other from starting.
+// Brings a PostgreSQL database up to the newest schema. All that is missing goes as one message, one transaction: a
+// start that freezes keeps no other from starting.
 import type pg from "pg";
 import { migrationsFor, pending, type Applied, type Migration } from "../migrations/index.ts";
 import { inOneMessage } from "./message.ts";

@@ -1,5 +1,6 @@
-// Whether the sums are those of the executions: hours of the executions, and of what was archived; days of hours; all time of
-// days; a tenant of its users. Each comparison is one statement, so that calls that end meanwhile are on both sides or none.
+// Whether the sums are those of the executions: hours of the executions, and of what was archived; days of hours; all
+// time of days; a tenant of its users. Each comparison is one statement, so that calls that end meanwhile are on both
+// sides or none.
 import { setImmediate as turn } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
 import { bucketOf, count, unpack, type Counts } from "../buckets.ts";

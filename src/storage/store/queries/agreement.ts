@@ -1,5 +1,6 @@
-// Whether history says what the log says. Both are read in pages, the log up to where it ended at the beginning. Rows only
-// ever move on to later events, so one that did meanwhile is told from one that was changed by the numbers it names.
+// Whether history says what the log says. Both are read in pages, the log up to where it ended at the beginning. Rows
+// only ever move on to later events, so one that did meanwhile is told from one that was changed by the numbers it
+// names.
 import { setImmediate as turn } from "node:timers/promises";
 import { sql, type Expression, type SqlBool } from "kysely";
 import type { Database } from "../database.ts";
@@ -42,8 +43,8 @@ export async function agreementOf(
   log: Pick<Store["log"], "read">,
   { tenantId, through }: HistoryQuestion,
 ): Promise<HistoryAgreement> {
-  // Events are there to be read a little before they are acknowledged, and only then waited for by those who read history:
-  // the writer itself writes what it has before it reads.
+  // Events are there to be read a little before they are acknowledged, and only then waited for by those who read
+  // history: the writer itself writes what it has before it reads.
   await database.batch([database.kysely.selectFrom("executions").select("seq").limit(1)]);
   const findings = collected();
   const upgradedAt = await upgradeOf(database);
@@ -90,7 +91,10 @@ async function archivedTo({ kysely }: Database): Promise<number> {
   return Number(row?.seq ?? 0);
 }
 
-/** When a database of the first releases got the columns that its older rows have nothing in; 0: it had them from the beginning. */
+/**
+ * When a database of the first releases got the columns that its older rows have nothing in; 0: it had them from the
+ * beginning.
+ */
 async function upgradeOf({ kysely }: Database): Promise<number> {
   const [first, later] = await kysely
     .selectFrom(sql<{ id: number; applied_at: number }>`migrations`.as<"migrations">("migrations"))
@@ -162,7 +166,10 @@ function hoursOf(rows: Iterable<Row>): Hour[] {
   }));
 }
 
-/** A call that was let through may have been held before the events that are left; then its row is gone with that event. */
+/**
+ * A call that was let through may have been held before the events that are left; then its row is gone with that
+ * event.
+ */
 function beganEarlier({ action, body }: LedgerRow, archived: number): boolean {
   if (archived === 0 || action === HELD) return false;
   return typeof (JSON.parse(body) as { approvalId?: unknown }).approvalId === "string";

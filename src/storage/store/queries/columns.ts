@@ -9,7 +9,10 @@ export interface Columns<Rec, Row> {
   fromRow(row: Row): Rec;
 }
 
-/** `json` and `flags` name the fields that are kept as JSON text and as 0 or 1; a null of a JSON field is kept as null. */
+/**
+ * `json` and `flags` name the fields that are kept as JSON text and as 0 or 1; a null of a JSON field is kept as
+ * null.
+ */
 export function columns<Rec extends object, Row extends object>(
   names: readonly (keyof Rec & string)[],
   {

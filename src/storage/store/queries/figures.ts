@@ -1,5 +1,5 @@
-// Counts, averages and percentiles from the rollups; only what they cannot tell apart, and the two broken hours at the ends
-// of a date range, is counted from rows.
+// Counts, averages and percentiles from the rollups; only what they cannot tell apart, and the two broken hours at
+// the ends of a date range, is counted from rows.
 import { setImmediate as turn } from "node:timers/promises";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { bucketOf, count, unpack } from "../buckets.ts";
@@ -137,7 +137,10 @@ const one = (user: string): Users => sql`select cast(${user} as text) as name`;
 /** Of all time there are sums of the whole tenant. */
 const userOrTenant = ({ userId }: HistoryFilter): Users => one(userId ?? WHOLE_TENANT);
 
-/** Nobody is indexed by tenant alone: its users are found one after the other, each by a step in the key of the rollups. */
+/**
+ * Nobody is indexed by tenant alone: its users are found one after the other, each by a step in the key of the
+ * rollups.
+ */
 export function usersOf({ tenantId, userId }: Pick<HistoryFilter, "tenantId" | "userId">): Users {
   if (userId !== undefined) return one(userId);
   const after = (name: RawBuilder<unknown>) =>
@@ -161,7 +164,9 @@ const COLUMNS = [
 type Rows = Arrays<Pick<ExecutionsTable, (typeof COLUMNS)[number]>>;
 type After = readonly [startMs: number, seq: number];
 
-/** All users at once where that is one stretch, else one user after the other: newest first, the order of the indexes. */
+/**
+ * All users at once where that is one stretch, else one user after the other: newest first, the order of the indexes.
+ */
 async function fromRows(database: Database, filter: HistoryFilter, parts: Parts): Promise<void> {
   const { kysely } = database;
   const users = usersOf(filter);

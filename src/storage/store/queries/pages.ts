@@ -1,5 +1,5 @@
-// The page of one user. No index is in the order of time alone, or of a category: what such a page asks for is the union of parts
-// that an index has in order, and the database merges them as far as the page reaches.
+// The page of one user. No index is in the order of time alone, or of a category: what such a page asks for is the
+// union of parts that an index has in order, and the database merges them as far as the page reaches.
 import type { Database } from "../database.ts";
 import type { HistoryFilter, HistoryPage, RowKey } from "../store.ts";
 import { ALL_TIME } from "../tables/tables.ts";

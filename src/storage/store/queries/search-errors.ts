@@ -1,5 +1,6 @@
-// Text in errors: the newest unsuccessful executions from an index that says all that figures need, and of the events they refer
-// to each one once. Where every text is another one, as many events are read as there are executions, a stretch at a time.
+// Text in errors: the newest unsuccessful executions from an index that says all that figures need, and of the events
+// they refer to each one once. Where every text is another one, as many events are read as there are executions, a
+// stretch at a time.
 import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -32,7 +33,8 @@ export async function searchErrors(
   const looked = await newest(database, filter, after);
   const said = new Set(looked.error_seq);
   const referred = await endsOf(database, "events", said, text);
-  // Rows of earlier releases refer to nothing, and what others refer to may be archived: those are asked for their own end.
+  // Rows of earlier releases refer to nothing, and what others refer to may be archived: those are asked for their
+  // own end.
   const isAlone = (i: number): boolean => !referred.has(looked.error_seq[i] ?? 0);
   const alone = referred.size === said.size ? [] : looked.seq.filter((_, i) => isAlone(i));
   const own = await endsOf(database, "executions", new Set(alone), text);

@@ -1,4 +1,5 @@
-// Executions of a trace: the index has the beginning of its id, the log the rest. A trace is told by the start, an error by the end.
+// Executions of a trace: the index has the beginning of its id, the log the rest. A trace is told by the start, an
+// error by the end.
 import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database } from "../database.ts";

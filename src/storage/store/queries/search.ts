@@ -1,5 +1,5 @@
-// What no index answers alone: text in errors, and traces, of which only the beginning is indexed. Executions are looked at newest
-// first, and so many at most; the answer says how many.
+// What no index answers alone: text in errors, and traces, of which only the beginning is indexed. Executions are
+// looked at newest first, and so many at most; the answer says how many.
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import type { CancelReason } from "../../../contract/call.ts";
 import { bucketOf, count } from "../buckets.ts";

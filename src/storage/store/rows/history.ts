@@ -151,8 +151,8 @@ export interface ExecutionStore {
    */
   open(filter: { instanceId: string } | { startedBefore: number }): Promise<ExecutionRecord[]>;
   /**
-   * Makes executions and rollups anew from the log alone, beside the old ones, and puts them in their place in one step.
-   * Calls go on meanwhile. Budgets are not touched. Throws `RebuildUnderWay` when one is under way.
+   * Makes executions and rollups anew from the log alone, beside the old ones, and puts them in their place in one
+   * step. Calls go on meanwhile. Budgets are not touched. Throws `RebuildUnderWay` when one is under way.
    */
   rebuild(onProgress: (progress: RebuildProgress) => void): Promise<RebuildProgress>;
   /** Drops executions that began before an event, as their events are archived. What was counted stays counted. */

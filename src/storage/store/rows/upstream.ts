@@ -36,7 +36,10 @@ export type ServerTransport =
       readonly url: string;
       /** Sent with every request. `query:NAME` instead of a header's name puts the value into the address. */
       readonly headers: Readonly<Record<string, string>>;
-      /** As they were imported or written by hand: an API is not asked what it offers, so these change only with another import. */
+      /**
+       * As they were imported or written by hand: an API is not asked what it offers, so these change only with
+       * another import.
+       */
       readonly operations: readonly ForeignDefinition[];
     };
 
@@ -76,7 +79,9 @@ export interface ServerSettings {
 }
 
 export interface ServerRow {
-  /** Also the first part of its tools' names: [a-z][a-z0-9_-]{0,31}, none of the ten categories. Unique in the house. */
+  /**
+   * Also the first part of its tools' names: [a-z][a-z0-9_-]{0,31}, none of the ten categories. Unique in the house.
+   */
   readonly name: string;
   readonly tenantId: string;
   readonly description: string;
@@ -115,8 +120,8 @@ export const UPSTREAM_METHODS = [
 export type UpstreamMethod = (typeof UPSTREAM_METHODS)[number];
 
 /**
- * pending: new, nobody has looked; approved; changed: it differs from what was approved, which is kept; removed: the server
- * no longer offers it; rejected: somebody said no; refused: it cannot be taken, `reason` says why.
+ * pending: new, nobody has looked; approved; changed: it differs from what was approved, which is kept; removed: the
+ * server no longer offers it; rejected: somebody said no; refused: it cannot be taken, `reason` says why.
  */
 export type ServerToolState =
   "pending" | "approved" | "changed" | "removed" | "rejected" | "refused";
@@ -217,8 +222,8 @@ export interface UpstreamStore {
     list(server: string): Promise<ServerToolRow[]>;
     get(server: string, name: string): Promise<ServerToolRow | null>;
     /**
-     * Inserts or replaces rows, and keeps the definitions under their pins, in one transaction. A row that was decided later
-     * than the one given stays as it is.
+     * Inserts or replaces rows, and keeps the definitions under their pins, in one transaction. A row that was
+     * decided later than the one given stays as it is.
      */
     save(rows: readonly ServerToolRow[], versions: readonly ServerToolVersion[]): Promise<void>;
     /** Newest first. */

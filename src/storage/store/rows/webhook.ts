@@ -102,7 +102,10 @@ export interface WebhookStore {
     lease(webhookId: string, now: number, until: number, limit: number): Promise<DeliveryRow[]>;
     /** Ends a lease without an attempt. */
     release(id: string, until: number): Promise<void>;
-    /** Ends a lease with what came of the attempt, which the endpoint's own figures count. False when the lease was lost. */
+    /**
+     * Ends a lease with what came of the attempt, which the endpoint's own figures count. False when the lease was
+     * lost.
+     */
     settle(
       row: Pick<DeliveryRow, "id" | "webhookId">,
       until: number,

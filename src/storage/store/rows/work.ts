@@ -29,7 +29,10 @@ export interface Page {
 }
 
 export interface MemoryQueries {
-  /** Atomic: with `ifVersion` the write happens only when the stored version equals it (0 = must be absent). Null = stale. */
+  /**
+   * Atomic: with `ifVersion` the write happens only when the stored version equals it (0 = must be absent). Null =
+   * stale.
+   */
   put(row: {
     tenantId: string;
     namespace: string;

@@ -1,5 +1,5 @@
-// The thread that copies the log file back into the database while the writer goes on. It never waits for the writer, nor the
-// writer for it.
+// The thread that copies the log file back into the database while the writer goes on. It never waits for the writer,
+// nor the writer for it.
 import { parentPort, workerData } from "node:worker_threads";
 import { openConnection } from "../connection.ts";
 import type { CopyData } from "./copy-back.ts";

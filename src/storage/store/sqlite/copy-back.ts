@@ -1,5 +1,6 @@
-// Copying the log file back into the database takes SQLite some 15 ms under load, and whoever commits waits meanwhile. So
-// another thread does it, and the writer only what is left: once nothing is, the log file begins anew with the next group.
+// Copying the log file back into the database takes SQLite some 15 ms under load, and whoever commits waits
+// meanwhile. So another thread does it, and the writer only what is left: once nothing is, the log file begins anew
+// with the next group.
 import type { DatabaseSync } from "node:sqlite";
 import {
   MessageChannel,

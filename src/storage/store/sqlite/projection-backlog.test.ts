@@ -1,4 +1,5 @@
-// History follows the log a little later: nobody who reads sees that, nothing is lost or counted twice, whatever breaks between.
+// History follows the log a little later: nobody who reads sees that, nothing is lost or counted twice, whatever
+// breaks between.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
-// The projection backlog: events that are in the log and not yet in the tables of history. A call is answered as soon as its
-// events are durable. Its row is written a little later, in a transaction of its own: most calls have ended by then and cost
-// one write instead of two. Reads of history have the backlog written first; after a crash it is read from the log again.
-// Writing something twice does no harm: a row takes a start and an end once.
+// The projection backlog: events that are in the log and not yet in the tables of history. A call is answered as soon
+// as its events are durable. Its row is written a little later, in a transaction of its own: most calls have ended by
+// then and cost one write instead of two. Reads of history have the backlog written first; after a crash it is read
+// from the log again. Writing something twice does no harm: a row takes a start and an end once.
 import type { DatabaseSync } from "node:sqlite";
 import { bind } from "../bind.ts";
 import type { Change, Changes } from "../projection.ts";
@@ -88,8 +88,8 @@ export class ProjectionBacklog {
   }
 
   /**
-   * Writes what has ended or is old; or all, and what others wrote into the log. Inside a transaction: `done` or `undone`
-   * says how that ended.
+   * Writes what has ended or is old; or all, and what others wrote into the log. Inside a transaction: `done` or
+   * `undone` says how that ended.
    */
   write(all: boolean, now: number): void {
     const state = this.#state;

@@ -34,7 +34,10 @@ export function rebuilder(db: DatabaseSync): TakeStep {
     db.exec("drop table if exists executions_next; drop table if exists rollups_next");
   }
 
-  /** The tables as they are, under other names; their indexes cannot be renamed, so those take turns (see 005-history). */
+  /**
+   * The tables as they are, under other names; their indexes cannot be renamed, so those take turns (see
+   * 005-history).
+   */
   function definitions(): string[] {
     const made = db
       .prepare(

@@ -1,4 +1,5 @@
-// What the writer thread does with one message: a group is one transaction, and its rows of history are written in another.
+// What the writer thread does with one message: a group is one transaction, and its rows of history are written in
+// another.
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { ProjectionBacklog } from "./projection-backlog.ts";
 import { bind } from "../bind.ts";
@@ -55,8 +56,8 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
     prepare(sql).statement.run(...values.map(bind));
   }
 
-  // One or two of each for every call: prepared once, and called without a list in between. Their values were looked at on
-  // their way here, and their columns say which numbers are whole: they are bound as they are.
+  // One or two of each for every call: prepared once, and called without a list in between. Their values were looked
+  // at on their way here, and their columns say which numbers are whole: they are bound as they are.
   const insertEvent = once(() => db.prepare(INSERT_EVENT));
   const [begin, commit] = [db.prepare("begin immediate"), db.prepare("commit")];
   const takeStep = rebuilder(db);

@@ -52,7 +52,8 @@ export function projectionWriter(
     addPacked(a as Uint8Array | null, b as Uint8Array),
   );
 
-  // The values were checked when the event was taken, and the columns have the types of the numbers: they are bound as they are.
+  // The values were checked when the event was taken, and the columns have the types of the numbers: they are bound
+  // as they are.
   function take(change: Change): Change | null {
     const { id, start, end } = change;
     if (end) end.errorSeq = errorTexts.seqOf(end);

@@ -51,7 +51,10 @@ export function spawnWriter(workerData: WriterData): Worker {
   return new Worker(entry, { workerData, name: "store-writer" });
 }
 
-/** The thread merges what has arrived: one full group waits while one is committed. More would only make groups smaller. */
+/**
+ * The thread merges what has arrived: one full group waits while one is committed. More would only make groups
+ * smaller.
+ */
 const PACE: Pace = { ahead: 2, fullAt: 48, most: Infinity };
 
 interface InFlight {

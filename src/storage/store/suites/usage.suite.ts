@@ -351,7 +351,8 @@ export function usageSuite(store: () => Store, another: () => Promise<Store>): v
         });
       const answers = await atOnce(1000, stores, async (s, i) => {
         const answer = await insist(() => s.usage.reserve(reservation(`e${i}`)));
-        // Some start at once, so that reservations turn into use while others are made. One that came too late keeps its place.
+        // Some start at once, so that reservations turn into use while others are made. One that came too late keeps
+        // its place.
         if (answer.ok && i % 3 === 0) await s.log.append(startOf(i)).catch(() => undefined);
         return answer;
       });

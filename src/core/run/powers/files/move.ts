@@ -1,4 +1,5 @@
-// Moving. A whole folder may carry what no single write could put there, so every entry is judged at both of its places.
+// Moving. A whole folder may carry what no single write could put there, so every entry is judged at both of its
+// places.
 import type { BigIntStats } from "node:fs";
 import { link, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// T30: somebody swaps a folder for a link to a twin outside while files are being changed. Nothing of the twin may change.
+// T30: somebody swaps a folder for a link to a twin outside while files are being changed. Nothing of the twin may
+// change.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Worker } from "node:worker_threads";

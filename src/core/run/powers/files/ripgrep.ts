@@ -1,5 +1,5 @@
-// ripgrep, in the box, says which files hold a match at all; what is told about them comes from our own engine, so that a
-// search answers the same with and without it.
+// ripgrep, in the box, says which files hold a match at all; what is told about them comes from our own engine, so
+// that a search answers the same with and without it.
 import type { Sandbox } from "../../../../reach/sandbox/sandbox.ts";
 import { patternText, type Pattern } from "./search-matcher.ts";
 import { rustPattern } from "./rust-pattern.ts";

@@ -1,5 +1,5 @@
-// Writing: into a new file beside the target, which then takes its place. Nobody ever sees half of it, and no other name
-// of a replaced file changes.
+// Writing: into a new file beside the target, which then takes its place. Nobody ever sees half of it, and no other
+// name of a replaced file changes.
 import { createHash, randomBytes, type Hash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { link, open, rename, unlink, type FileHandle } from "node:fs/promises";
@@ -26,7 +26,10 @@ interface Plan {
   readonly arrivingSha256?: string | undefined;
   /** Permission bits of a new file; an execute bit is dropped. */
   readonly newMode?: number;
-  /** Its end is not waited for on the disk: what is not missed after a power loss does not keep others from their commits. */
+  /**
+   * Its end is not waited for on the disk: what is not missed after a power loss does not keep others from their
+   * commits.
+   */
   readonly fleeting?: boolean;
 }
 

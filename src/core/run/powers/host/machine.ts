@@ -1,4 +1,5 @@
-// What is read of the machine besides Node's own figures: programs with fixed arguments, files of the kernel, plain logs.
+// What is read of the machine besides Node's own figures: programs with fixed arguments, files of the kernel, plain
+// logs.
 import { spawn } from "node:child_process";
 
 export interface Machine {

@@ -1,5 +1,5 @@
-// A folder of the host that a program goes on writing in: repositories that are there stay as they are, and what it made
-// of them is disarmed once it has ended, or at the next start when a crash cut it off.
+// A folder of the host that a program goes on writing in: repositories that are there stay as they are, and what it
+// made of them is disarmed once it has ended, or at the next start when a crash cut it off.
 import { lstat, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../../../../contract/errors.ts";

@@ -1,5 +1,5 @@
-// Takes over what a job changed in its copy of the workspace: only what it changed itself, only regular files, only where
-// the rules let it write. Everything else is refused and told.
+// Takes over what a job changed in its copy of the workspace: only what it changed itself, only regular files, only
+// where the rules let it write. Everything else is refused and told.
 import { lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../../contract/errors.ts";

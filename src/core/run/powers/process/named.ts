@@ -1,5 +1,5 @@
-// What the rules forbid by its very name (the configuration, the governance folder) within a workspace. It is looked up by
-// that name, so that it is found however much else lies there.
+// What the rules forbid by its very name (the configuration, the governance folder) within a workspace. It is looked
+// up by that name, so that it is found however much else lies there.
 import { lstat } from "node:fs/promises";
 import { relative } from "node:path";
 import type { PathRules } from "../../../../governance/rules/governance.ts";

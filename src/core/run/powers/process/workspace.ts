@@ -45,7 +45,10 @@ export interface Placing {
 }
 
 export interface WorkspaceLimits extends CopyLimits {
-  /** Entries of a folder that a program works in itself: each is looked at before, since the rules may protect or hide it. */
+  /**
+   * Entries of a folder that a program works in itself: each is looked at before, since the rules may protect or hide
+   * it.
+   */
   readonly inPlace: number;
 }
 
