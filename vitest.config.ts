@@ -1,9 +1,34 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+// Programs and threads that tests start read the same sources again and again: Node compiles each of them once. Not for
+// coverage, which is less exact with it.
+if (!process.argv.some((word) => word.startsWith("--coverage")))
+  process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node");
+
+const TESTS = ["src/**/*.test.ts", "packages/*/src/**/*.test.ts", "test/**/*.test.ts"];
+const SLOW = "**/*.slow.test.ts";
+const ELSEWHERE = ["test/services/**", "test/faults/**", "node_modules/**"];
+/** Rooms of pure functions: their tests share a process, so that what they import is loaded once. */
+const PURE = ["{src/util,src/contract,src/governance/rules,packages/*/src}/**/*.test.ts"];
 
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: ["test/services/**", "test/faults/**", "node_modules/**"],
+    projects: [
+      {
+        extends: true,
+        test: { name: "pure", include: PURE, exclude: [...ELSEWHERE, SLOW], isolate: false },
+      },
+      {
+        extends: true,
+        test: { name: "rest", include: TESTS, exclude: [...ELSEWHERE, SLOW, ...PURE] },
+      },
+      // Real programs started dozens of times, Chromium, corpora, kill loops: `npm run test:slow`.
+      {
+        extends: true,
+        test: { name: "slow", include: [SLOW], exclude: ELSEWHERE, testTimeout: 60_000 },
+      },
+    ],
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: 2,

@@ -202,7 +202,7 @@ test("R205: the trace of a call is the same in the collector, the record and the
   await receiver.close();
 }, 60_000);
 
-// Names of source files: of a bundle, bundle.test.ts says the same by its chunks.
+// Names of source files: of a bundle, bundle.slow.test.ts says the same by its chunks.
 test.skipIf(process.env["OSTIARY_TEST_PROGRAM"] !== undefined)(
   "without a collector nothing of OpenTelemetry is loaded",
   async () => {
