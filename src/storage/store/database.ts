@@ -3,12 +3,14 @@ import { sql, type Compilable, type Expression, type Kysely, type SqlBool } from
 import type { Rebuild } from "./rebuild.ts";
 import type { Row } from "./sqlite/writer-client.ts";
 import { AlreadyExists } from "./store.ts";
-import type { Tables } from "./tables/tables.ts";
+import type { HistoryTables, Tables } from "./tables/tables.ts";
 
 export interface Database {
   /** Only full-text search is said differently. */
   readonly kind: "sqlite" | "postgres";
   readonly kysely: Kysely<Tables>;
+  /** Knows the tables of history as well; what it asks waits until they show all that was acknowledged. */
+  readonly history: Kysely<HistoryTables>;
   /**
    * One transaction, all or nothing; answers the rows of each statement. Batches that name the same turn run one after
    * the other, whichever instance they come from; on SQLite all do.
@@ -32,7 +34,11 @@ export function isDuplicate(cause: unknown): boolean {
 }
 
 /** Ends its batch, and undoes it, where `broken` holds: conditions and writes become one step. */
-export function guard(kysely: Kysely<Tables>, broken: Expression<SqlBool>): Compilable {
+export function guard(
+  on: Kysely<Tables> | Kysely<HistoryTables>,
+  broken: Expression<SqlBool>,
+): Compilable {
+  const kysely = on as Kysely<Tables>;
   return kysely
     .insertInto("guards")
     .columns(["holds"])

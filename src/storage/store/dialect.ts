@@ -11,14 +11,38 @@ import {
   type Dialect,
   type Driver,
   type QueryResult,
+  type TableNode,
 } from "kysely";
+import type { Statement } from "./message.ts";
+import { PROJECTED } from "./tables/tables.ts";
 
-export type Execute = (query: CompiledQuery) => Promise<unknown[]>;
+export type Execute = (
+  query: CompiledQuery & Pick<Statement, "readsHistory">,
+) => Promise<unknown[]>;
 
-export function sqliteDialect(execute: Execute): Dialect {
+/** Marks what it compiles, so that it waits for the projection. */
+class HistoryCompiler extends SqliteQueryCompiler {
+  override compileQuery(
+    ...of: Parameters<SqliteQueryCompiler["compileQuery"]>
+  ): CompiledQuery & Pick<Statement, "readsHistory"> {
+    return { ...super.compileQuery(...of), readsHistory: true };
+  }
+}
+
+/** Its queries do not wait. Types keep them from tables of history; this does where types do not reach. */
+class PlainCompiler extends SqliteQueryCompiler {
+  protected override visitTable(node: TableNode): void {
+    const { name } = node.table.identifier;
+    if (Object.hasOwn(PROJECTED, name))
+      throw new TypeError(`${name} belongs to history: ask for it through database.history`);
+    super.visitTable(node);
+  }
+}
+
+export function sqliteDialect(execute: Execute, tables: "plain" | "history"): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => (tables === "history" ? new HistoryCompiler() : new PlainCompiler()),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createDriver: () => driver(execute),
   };

@@ -26,6 +26,8 @@ const STEP = 8;
 export interface Statement {
   readonly sql: string;
   readonly parameters: readonly unknown[];
+  /** It names tables of history, which must show all events before it. */
+  readonly readsHistory?: true;
 }
 
 /** Puts events into the queue; one that makes no sense is refused alone. */
@@ -83,7 +85,11 @@ function putAmounts(fields: Flat[], amounts: Amounts | null): void {
 }
 
 export function putBatch(flat: Flat[], statements: readonly Statement[]): void {
-  flat.push(BATCH, statements.length);
+  flat.push(
+    BATCH,
+    statements.some(({ readsHistory }) => readsHistory),
+    statements.length,
+  );
   for (const { sql, parameters } of statements) {
     flat.push(sql, parameters.length);
     for (const value of parameters) flat.push(value as Flat);
@@ -95,7 +101,7 @@ export const putStep = (flat: Flat[], name: StepName, after: number, oldest: num
 
 export interface Reader {
   event(event: LogEvent, effect: Effect | null): void;
-  batch(statements: readonly Statement[]): void;
+  batch(readsHistory: boolean, statements: readonly Statement[]): void;
   step?(name: StepName, after: number, oldest: number): void;
 }
 
@@ -104,7 +110,7 @@ export function readItems(flat: readonly Flat[], reader: Reader): void {
   const cursor = new Cursor(flat);
   while (cursor.at < flat.length) {
     const kind = cursor.next() as number;
-    if (kind === BATCH) reader.batch(statementsAt(cursor));
+    if (kind === BATCH) reader.batch(cursor.next() as boolean, statementsAt(cursor));
     else if (kind === STEP)
       reader.step?.(cursor.next() as StepName, cursor.next() as number, cursor.next() as number);
     else {

@@ -5,7 +5,9 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { CAPSULE_DEFAULTS } from "../../contract/agent-config.ts";
 import type { CancelReason, Status } from "../../contract/call.ts";
+import { agentRecordsSuite } from "./suites/agent-records.suite.ts";
 import { approvalsSuite } from "./suites/approvals.suite.ts";
 import { documentsSuite } from "./suites/documents.suite.ts";
 import { migrationsFor } from "./migrations/index.ts";
@@ -41,6 +43,7 @@ import { searchSuite } from "./suites/search.suite.ts";
 import { usageSuite } from "./suites/usage.suite.ts";
 import { upstreamSuite } from "./suites/upstream.suite.ts";
 import { webhooksSuite } from "./suites/webhooks.suite.ts";
+import { conversationsSuite } from "./suites/conversations.suite.ts";
 import { workSuite } from "./suites/work.suite.ts";
 
 /** An empty database, and a way to meddle with it behind the store's back. */
@@ -573,6 +576,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         role: "admin",
         roles: ["tool_user"],
         plan: null,
+        preferences: {},
         createdAt: T0,
       };
 
@@ -599,6 +603,12 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
           changed,
         );
         expect(await store.users.update("ann", {})).toEqual(changed);
+        const preferences = { theme: "dark", home: { page: 3 } };
+        expect(await store.users.update("ann", { preferences })).toEqual({
+          ...changed,
+          preferences,
+        });
+        expect(await store.users.get("ann")).toEqual({ ...changed, preferences });
         expect(await store.users.update("nobody", { name: "x" })).toBeNull();
         expect(await store.users.get("nobody")).toBeNull();
         for (const id of ["d", "b", "c"]) await store.users.create({ ...ann, id });
@@ -687,10 +697,12 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         tenantId: "local",
         name: "starter",
         version: 1,
+        parent: null,
         status: "active",
         isDefault: true,
         capabilities: ["system/time", "system/echo"],
         listing: "full",
+        ...CAPSULE_DEFAULTS,
         createdAt: T0,
         updatedAt: T0,
       };
@@ -716,6 +728,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(changed).toEqual({
           ...all,
           version: 2,
+          parent: 1,
           status: "draft",
           listing: "search",
           capabilities: names,
@@ -743,6 +756,11 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         const stores: [Store, Store] = [store, await another()];
         await atOnce(20, stores, (s, i) => s.capsules.update("c1", { updatedAt: T0 + i }));
         expect((await store.capsules.get("c1"))?.version).toBe(21);
+        const versions = await store.capsules.versions("c1", { limit: 99 });
+        expect(versions.map(({ version }) => version)).toEqual(
+          Array.from({ length: 21 }, (_, i) => 21 - i),
+        );
+        expect(versions.filter(({ status }) => status === "active").length).toBe(1);
       });
     });
 
@@ -786,9 +804,9 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         const v1 = tool("system/echo", "p1");
         const v2 = { ...tool("system/echo", "p2"), description: "new" };
         const other = tool("file/read", "p3");
-        await store.capabilities.save([v1, other]);
-        await store.capabilities.save([v2]);
-        await store.capabilities.save([]);
+        await store.capabilities.save([v1, other], T0);
+        await store.capabilities.save([v2], T0 + 1);
+        await store.capabilities.save([], T0 + 2);
         const all = await store.capabilities.all();
         expect(all).toMatchObject([other, v2]);
         expect(all.every((t) => (t as { native?: unknown }).native === null)).toBe(true);
@@ -797,8 +815,26 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
         expect(await store.capabilities.definition("p9")).toBeNull();
       });
 
+      test("R009: a name keeps its id and its first day; a new pin is a change", async () => {
+        const { save, record, setEnabled } = store.capabilities;
+        await save([tool("system/echo", "p1"), tool("system/time", "p2")], T0);
+        const first = await record("system/echo");
+        expect(first).toEqual({
+          id: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/) as string,
+          createdAt: T0,
+          updatedAt: T0,
+        });
+        await save([{ ...tool("system/echo", "p1"), tags: ["b"] }], T0 + 1);
+        await setEnabled("system/echo", false);
+        expect(await record("system/echo")).toEqual(first);
+        await save([tool("system/echo", "p9")], T0 + 2);
+        expect(await record("system/echo")).toEqual({ ...first, updatedAt: T0 + 2 });
+        expect((await record("system/time"))?.id).not.toBe(first?.id);
+        expect(await record("no/such")).toBeNull();
+      });
+
       test("disabled, enabled, removed", async () => {
-        await store.capabilities.save([tool("system/echo", "p1")]);
+        await store.capabilities.save([tool("system/echo", "p1")], T0);
         expect(await store.capabilities.setEnabled("system/echo", false)).toBe(true);
         expect((await store.capabilities.all())[0]?.enabled).toBe(false);
         expect(await store.capabilities.setEnabled("no/such", false)).toBe(false);
@@ -811,6 +847,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       test("1,000 tools are saved in one go", async () => {
         await store.capabilities.save(
           Array.from({ length: 1000 }, (_, i) => tool(`cat/t${i}`, `p${i}`)),
+          T0,
         );
         expect((await store.capabilities.all()).length).toBe(1000);
       });
@@ -904,7 +941,9 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       () => ground,
     );
     workSuite(() => store, another);
+    conversationsSuite(() => store, another);
     webhooksSuite(() => store);
+    agentRecordsSuite(() => store, another);
     upstreamSuite(() => store);
 
     describe("facts", () => {

@@ -6,6 +6,14 @@ import type { Tool } from "../../contract/tool.ts";
 import type { WatchedFiles } from "../../util/files/watched-files.ts";
 import type { EventFacts } from "./body.ts";
 import type {
+  AgentRecordStore,
+  CapsuleBody,
+  CapsuleEdit,
+  CapsuleRow,
+  CapsuleRowChange,
+  CapsuleVersionRow,
+} from "./rows/agent.ts";
+import type {
   ApprovalHead,
   ApprovalRow,
   ApprovalVote,
@@ -14,6 +22,7 @@ import type {
   TupleKey,
   TupleRow,
 } from "./rows/gate.ts";
+import type { ConversationStore } from "./rows/conversation.ts";
 import type { ExecutionStore, ResultRoom, ResultRow } from "./rows/history.ts";
 import type {
   ChainHead,
@@ -30,6 +39,8 @@ import type { WorkStore } from "./rows/work.ts";
 
 export type * from "./body.ts";
 export type * from "./rows/ledger.ts";
+export * from "./rows/agent.ts";
+export * from "./rows/conversation.ts";
 export * from "./rows/gate.ts";
 export * from "./rows/history.ts";
 export type * from "./rows/sign-in.ts";
@@ -67,6 +78,9 @@ export const ACTIONS = [
   "key.rotated",
   "capsule.created",
   "capsule.changed",
+  "persona.created",
+  "persona.changed",
+  "persona.removed",
   "tool.changed",
   "login.used",
   "login.ended",
@@ -86,6 +100,10 @@ export const ACTIONS = [
   "policy.changed",
   "governance.changed",
   "relations.changed",
+  "chat.message",
+  "chat.session",
+  "asset.added",
+  "asset.removed",
   "question.asked",
   "question.answered",
   "question.declined",
@@ -143,8 +161,12 @@ export interface UserRow {
   readonly role: "admin" | "user";
   readonly roles: readonly string[];
   readonly plan: Plan | null;
+  /** Their own settings, as programs of theirs like to read them; at most MAX_PREFERENCES_BYTES as JSON. */
+  readonly preferences: JsonObject;
   readonly createdAt: number;
 }
+
+export const MAX_PREFERENCES_BYTES = 16_384;
 
 export interface KeyRow {
   readonly id: string;
@@ -166,24 +188,6 @@ export interface KeyRow {
   readonly limits: KeyLimits | null;
 }
 
-export interface CapsuleRow {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly name: string;
-  readonly version: number;
-  readonly status: "draft" | "active" | "archived";
-  readonly isDefault: boolean;
-  /** Tool names; the single entry `*` stands for every native tool (capsule `all`). */
-  readonly capabilities: readonly string[];
-  /** What MCP clients are shown: every tool it holds, or the tools to search and call them with. */
-  readonly listing: Listing;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-export const LISTINGS = ["full", "search"] as const;
-export type Listing = (typeof LISTINGS)[number];
-
 /** Thrown by a write that would break uniqueness; `what` names the noun. */
 export class AlreadyExists extends Error {
   readonly what: string;
@@ -202,7 +206,8 @@ export class HistoryBehind extends Error {}
 /** The log cannot be written, so nothing runs. The message is for everybody. */
 export class LogUnwritable extends Error {}
 
-export interface Store extends WorkStore, WebhookStore, UpstreamStore {
+export interface Store
+  extends WorkStore, ConversationStore, WebhookStore, UpstreamStore, AgentRecordStore {
   readonly kind: "sqlite" | "postgres";
   /** True when other instances may write: caches then need a lease. */
   readonly shared: boolean;
@@ -316,7 +321,7 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     list(tenantId: string, page: { limit: number; after?: string }): Promise<UserRow[]>;
     update(
       id: string,
-      change: Partial<Pick<UserRow, "name" | "role" | "roles" | "plan">>,
+      change: Partial<Pick<UserRow, "name" | "role" | "roles" | "plan" | "preferences">>,
     ): Promise<UserRow | null>;
   };
 
@@ -342,20 +347,35 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
     get(id: string): Promise<CapsuleRow | null>;
     defaultOf(tenantId: string): Promise<CapsuleRow | null>;
     list(tenantId: string, page: { limit: number; after?: string }): Promise<CapsuleRow[]>;
-    /** Raises the version. Setting isDefault takes it from the former default in the same transaction. */
-    update(
+    /**
+     * Makes a new version that acts at once, and archives the one before. Setting isDefault takes it from the former
+     * default in the same transaction.
+     */
+    update(id: string, change: CapsuleRowChange & CapsuleEdit): Promise<CapsuleRow | null>;
+    /** A new version of the acting body that does not act until it is activated. */
+    draft(
       id: string,
-      change: Partial<
-        Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities" | "listing">
-      > & { updatedAt: number },
-    ): Promise<CapsuleRow | null>;
+      change: Partial<CapsuleBody> & CapsuleEdit,
+    ): Promise<CapsuleVersionRow | null>;
+    /** Newest first. */
+    versions(id: string, page: { limit: number; before?: number }): Promise<CapsuleVersionRow[]>;
+    version(id: string, version: number): Promise<CapsuleVersionRow | null>;
+    /**
+     * A draft newer than what acts becomes the version that acts; any other body becomes a new version. The one that
+     * acted is archived. Null when there is no such version.
+     */
+    activate(id: string, version: number, edit: CapsuleEdit): Promise<CapsuleRow | null>;
   };
 
   readonly capabilities: {
     /** Registered definitions, native ones included; `native` is null on what comes back. */
     all(): Promise<StoredTool[]>;
-    /** Inserts or replaces by name in one transaction; every definition is kept under its pin. */
-    save(tools: readonly StoredTool[]): Promise<void>;
+    /**
+     * Inserts or replaces by name in one transaction; every definition is kept under its pin. The id and the first day
+     * of a name stay; `at` is when its pin changed.
+     */
+    save(tools: readonly StoredTool[], at: number): Promise<void>;
+    record(name: string): Promise<CapabilityRecord | null>;
     setEnabled(name: string, enabled: boolean): Promise<boolean>;
     remove(name: string): Promise<boolean>;
     definition(pin: string): Promise<StoredTool | null>;
@@ -544,6 +564,15 @@ export interface Store extends WorkStore, WebhookStore, UpstreamStore {
 }
 
 export type StoredTool = Omit<Tool, "native">;
+
+/** What the store knows of a capability besides its definition. */
+export interface CapabilityRecord {
+  /** UUID; the same as long as the name is registered. */
+  readonly id: string;
+  readonly createdAt: number;
+  /** When its pin changed last. */
+  readonly updatedAt: number;
+}
 
 export interface StoreOptions {
   readonly dataDir: string;

@@ -13,6 +13,9 @@ import { fewerIndexes } from "./010-fewer-indexes.ts";
 import { results } from "./011-results.ts";
 import { mandates } from "./012-mandates.ts";
 import { append } from "./013-append.ts";
+import { agentRecords } from "./014-agent-records.ts";
+import { conversations } from "./015-conversations.ts";
+import { capabilities } from "./016-capabilities.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -67,6 +70,9 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "results", statements: results },
   { name: "mandates", statements: mandates },
   { name: "append", statements: append },
+  { name: "agent-records", statements: agentRecords },
+  { name: "conversations", statements: conversations },
+  { name: "capabilities", statements: capabilities },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

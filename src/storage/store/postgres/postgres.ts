@@ -11,7 +11,7 @@ import { queries } from "../queries/index.ts";
 import { postgresRebuild } from "./rebuild.ts";
 import { rebuilding } from "../rebuild.ts";
 import type { Store, StoreOptions } from "../store.ts";
-import type { Tables } from "../tables/tables.ts";
+import type { HistoryTables, Tables } from "../tables/tables.ts";
 import type { Row } from "../sqlite/writer-client.ts";
 
 const INT8 = 20;
@@ -74,14 +74,15 @@ export async function openPostgres(address: string, options: StoreOptions): Prom
     options,
   );
   let closed = false;
+  const dialect = postgresDialect(async ({ sql, parameters }) => {
+    const { rows } = await pool.query<Row>(sql, parameters.map(bind));
+    return rows;
+  });
   const database: Database = {
     kind: "postgres",
-    kysely: new Kysely<Tables>({
-      dialect: postgresDialect(async ({ sql, parameters }) => {
-        const { rows } = await pool.query<Row>(sql, parameters.map(bind));
-        return rows;
-      }),
-    }),
+    kysely: new Kysely<Tables>({ dialect }),
+    // Written with the log, in one transaction: there is nothing to wait for.
+    history: new Kysely<HistoryTables>({ dialect }),
     rebuild: rebuilding(() =>
       postgresRebuild(() => connect({ idle_in_transaction_session_timeout: REBUILD_IDLE_MS })),
     ),

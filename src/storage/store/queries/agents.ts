@@ -68,6 +68,18 @@ export function agents({ kysely }: Database): Store["agents"] {
         .executeTakeFirst();
       return row ? AGENT.fromRow(row) : null;
     },
+    async group({ tenantId, userId }, groupId) {
+      const rows = await kysely
+        .selectFrom("agents")
+        .selectAll()
+        .where("tenant_id", "=", tenantId)
+        .where("user_id", "=", userId)
+        .where("group_id", "=", groupId)
+        .orderBy("started_at")
+        .orderBy("id")
+        .execute();
+      return rows.map(AGENT.fromRow);
+    },
     async update(id, change) {
       const rows = await kysely
         .updateTable("agents")
@@ -107,7 +119,7 @@ export function agents({ kysely }: Database): Store["agents"] {
   };
 }
 
-export function questions({ kysely }: Database): Store["questions"] {
+export function questions({ kysely, history }: Database): Store["questions"] {
   const first = (rows: QuestionsTable[]): QuestionRow | null =>
     rows[0] ? QUESTION.fromRow(rows[0]) : null;
   const waiting = () => kysely.updateTable("questions").where("state", "=", sql.lit("pending"));
@@ -155,8 +167,8 @@ export function questions({ kysely }: Database): Store["questions"] {
       );
     },
     async left(limit) {
-      const ended = sql<SqlBool>`execution_id in (select id from executions where end_seq is not null)`;
-      const rows = await kysely
+      const ended = sql<SqlBool>`execution_id in (select id from ${sql.table("executions")} where end_seq is not null)`;
+      const rows = await history
         .selectFrom("questions")
         .selectAll()
         .where("state", "=", sql.lit("pending"))

@@ -30,6 +30,8 @@ const REMEMBERED = 100_000;
 /** Additions in another order differ by less. */
 const ROUNDING = 1e-9;
 
+const ROLLUPS = sql.table("rollups");
+
 type Listed = [
   toolName: string,
   category: string,
@@ -52,7 +54,7 @@ export function agreementOfSums(
   tenantId: string | null,
   upgradedAt: number,
 ): SumsAgreement {
-  const { kysely, kind } = database;
+  const { history, kind } = database;
   const { list, tuple } = GATHER[kind];
   const hex =
     kind === "sqlite"
@@ -74,7 +76,8 @@ export function agreementOfSums(
         ${list}(coalesce(duration_ms, 0)) as rest
       from (select tool_name, category, duration_ms, start_ms,
           case when status = 'cancelled' and cancel_reason = 'timeout' then 'timeout' else status end as status
-        from executions where tenant_id = ${tenant} and user_id = ${userId} and status in ('success', 'failed', 'cancelled')
+        from ${sql.table("executions")}
+        where tenant_id = ${tenant} and user_id = ${userId} and status in ('success', 'failed', 'cancelled')
           and end_seq is not null and start_ms >= ${hour * HOUR_MS} and start_ms < ${(hour + 1) * HOUR_MS}) as ended
       group by tool_name, category, status`);
 
@@ -84,7 +87,7 @@ export function agreementOfSums(
     withBuckets = true,
   ): Promise<void> {
     const [one = sql`null`, two = sql`null`] = parts;
-    const row = await kysely
+    const row = await history
       .selectNoFrom([had.as("had"), one.as("one"), two.as("two")])
       .executeTakeFirst();
     const [is, should] = [new Map<string, Sum>(), new Map<string, Sum>()];
@@ -105,34 +108,37 @@ export function agreementOfSums(
     const rows = where(hour);
     // Sums of the first releases know no buckets.
     await compare(
-      summed(sql`rollups ${rows}`),
+      summed(sql`${ROLLUPS} ${rows}`),
       [summed(sql`rollups_archived ${rows}`), counted(hour)],
       hour.hour * HOUR_MS >= upgradedAt,
     );
   }
 
   const ofDay = (user: Hour, day: number): Promise<void> =>
-    compare(summed(sql`rollups ${where({ ...user, hour: dayRow(day) })}`), [
-      summed(sql`rollups ${where({ ...user, hour: day * DAY_HOURS }, (day + 1) * DAY_HOURS - 1)}`),
+    compare(summed(sql`${ROLLUPS} ${where({ ...user, hour: dayRow(day) })}`), [
+      summed(
+        sql`${ROLLUPS} ${where({ ...user, hour: day * DAY_HOURS }, (day + 1) * DAY_HOURS - 1)}`,
+      ),
     ]);
 
   const ofUser = (user: Hour): Promise<void> =>
-    compare(summed(sql`rollups ${where({ ...user, hour: ALL_TIME })}`), [
-      summed(sql`rollups ${where({ ...user, hour: Number.MIN_SAFE_INTEGER }, ALL_TIME - 1)}`),
+    compare(summed(sql`${ROLLUPS} ${where({ ...user, hour: ALL_TIME })}`), [
+      summed(sql`${ROLLUPS} ${where({ ...user, hour: Number.MIN_SAFE_INTEGER }, ALL_TIME - 1)}`),
     ]);
 
   const ofTenant = (tenant: string): Promise<void> =>
     compare(
-      summed(sql`rollups ${where({ tenantId: tenant, userId: WHOLE_TENANT, hour: ALL_TIME })}`),
+      summed(sql`${ROLLUPS} ${where({ tenantId: tenant, userId: WHOLE_TENANT, hour: ALL_TIME })}`),
       [
         summed(
-          sql`rollups where tenant_id = ${tenant} and user_id in (${usersOf({ tenantId: tenant })}) and hour = ${ALL_TIME}`,
+          sql`${ROLLUPS} where tenant_id = ${tenant} and hour = ${ALL_TIME}
+            and user_id in (${usersOf({ tenantId: tenant })})`,
         ),
       ],
     );
 
   async function keysAfter(last: Hour | null): Promise<Hour[]> {
-    let keys = kysely
+    let keys = history
       .selectFrom("rollups")
       .select(["tenant_id as tenantId", "user_id as userId", "hour"])
       .distinct();

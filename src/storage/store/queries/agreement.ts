@@ -45,7 +45,7 @@ export async function agreementOf(
 ): Promise<HistoryAgreement> {
   // Events are there to be read a little before they are acknowledged, and only then waited for by those who read
   // history: the writer itself writes what it has before it reads.
-  await database.batch([database.kysely.selectFrom("executions").select("seq").limit(1)]);
+  await database.batch([database.history.selectFrom("executions").select("seq").limit(1)]);
   const findings = collected();
   const upgradedAt = await upgradeOf(database);
   const sums = agreementOfSums(database, tenantId, upgradedAt);
@@ -144,7 +144,7 @@ async function comparePage(
 }
 
 async function rowsOf(
-  { kysely, kind }: Database,
+  { history, kind }: Database,
   ids: readonly string[],
 ): Promise<Map<string, Row>> {
   // One parameter, so that it is the same statement for any number of them.
@@ -153,7 +153,7 @@ async function rowsOf(
     kind === "sqlite"
       ? sql<SqlBool>`id in (select value from json_each(${list}))`
       : sql<SqlBool>`id in (select json_array_elements_text(${list}::json))`;
-  const rows = await kysely.selectFrom("executions").selectAll().where(among).execute();
+  const rows = await history.selectFrom("executions").selectAll().where(among).execute();
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -256,10 +256,10 @@ async function compareRows(
   }
 }
 
-function pageOfRows({ kysely }: Database, tenantId: string | null, after: number) {
+function pageOfRows({ history }: Database, tenantId: string | null, after: number) {
   // Through the number: an index that begins with the tenant would have to be sorted.
   const ofTenant = sql<SqlBool>`coalesce(e.tenant_id, '') = ${tenantId}`;
-  const all = kysely
+  const all = history
     .selectFrom("executions as e")
     .leftJoin("events as first", "first.seq", "e.seq")
     .leftJoin("events as start", "start.seq", "e.start_seq")

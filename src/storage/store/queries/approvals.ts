@@ -4,27 +4,32 @@ import { guard, isDuplicate, isGuarded, type Database } from "../database.ts";
 import { AlreadyExists, type ApprovalHead, type ApprovalRow, type Store } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { Row } from "../sqlite/writer-client.ts";
-import { argumentsIn, fromRow, HEAD_COLUMNS, headFrom, toRow } from "./approval-rows.ts";
+import {
+  argumentsIn,
+  fromRow,
+  HEAD_COLUMNS,
+  headFrom,
+  toRow,
+  type FoundHead,
+} from "./approval-rows.ts";
 
 type Found = Selectable<Tables["approvals"]>;
 
 /** The sealed call goes as soon as nobody can go on with it. */
 const UNSEALED = { sealed: null, edited_sealed: null } as const;
+const BYTES = sql<number>`octet_length(arguments) + coalesce(octet_length(edited_arguments), 0)`.as(
+  "bytes",
+);
 /** How often a request looks again when the one it would join ends meanwhile. */
 const ATTEMPTS = 10;
 
-export function approvals({ kysely, batch }: Database): Store["approvals"] {
+export function approvals({ kysely, history, batch }: Database): Store["approvals"] {
   const select = () => kysely.selectFrom("approvals").selectAll();
   /** Of any number of rows: without what may be large. */
-  const selectHeads = () =>
-    kysely
-      .selectFrom("approvals")
-      .select([...HEAD_COLUMNS])
-      .select(
-        sql<number>`octet_length(arguments) + coalesce(octet_length(edited_arguments), 0)`.as(
-          "bytes",
-        ),
-      );
+  const selectHeads = () => kysely.selectFrom("approvals").select(HEAD_COLUMNS).select(BYTES);
+  /** For conditions on their executions. */
+  const selectHeadsByHistory = () =>
+    history.selectFrom("approvals").select(HEAD_COLUMNS).select(BYTES);
   const pending = () =>
     kysely
       .selectFrom("approvals")
@@ -38,7 +43,7 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
       .orderBy("at_ms")
       .orderBy("user_id");
 
-  async function heads(query: ReturnType<typeof selectHeads>): Promise<ApprovalHead[]> {
+  async function heads(query: { execute(): Promise<FoundHead[]> }): Promise<ApprovalHead[]> {
     return withTheirVotes(await query.execute(), headFrom);
   }
   const withVotes = (found: readonly Found[]): Promise<ApprovalRow[]> =>
@@ -225,9 +230,10 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
     },
     unheld(createdBefore, limit) {
       const waiting = sql<SqlBool>`state in ('pending', 'approved') and state = 'pending'`;
-      const unrecorded = sql<SqlBool>`not exists (select 1 from executions where executions.id = approvals.execution_id)`;
+      const unrecorded = sql<SqlBool>`not exists
+        (select 1 from ${sql.table("executions")} where executions.id = approvals.execution_id)`;
       return heads(
-        selectHeads()
+        selectHeadsByHistory()
           .where(waiting)
           .where("created_at", "<", createdBefore)
           .where(unrecorded)
@@ -241,9 +247,10 @@ export function approvals({ kysely, batch }: Database): Store["approvals"] {
     },
     unended(decidedBefore, limit) {
       const over = sql<SqlBool>`state in ('declined', 'expired', 'not_presented', 'cancelled')`;
-      const waits = sql<SqlBool>`execution_id in (select id from executions where end_seq is null and status = 'pending')`;
+      const waits = sql<SqlBool>`execution_id in
+        (select id from ${sql.table("executions")} where end_seq is null and status = 'pending')`;
       return heads(
-        selectHeads()
+        selectHeadsByHistory()
           .where(over)
           .where("decided_at", "<", decidedBefore)
           .where(waits)

@@ -30,16 +30,16 @@ interface Rows<O> {
 
 export type Arrays<O> = { readonly [K in keyof O]: readonly O[K][] };
 
-/** One array per column, all in the order of the rows. */
+/** Of history: one array per column, all in the order of the rows. */
 export async function arraysOf<O extends object>(
-  { kysely, kind }: Database,
+  { history, kind }: Database,
   rows: Rows<O>,
   names: readonly (keyof O & string)[],
 ): Promise<Arrays<O>> {
   const columns = names.map((name) =>
     sql<string | null>`${GATHER[kind].list}(${sql.ref(name)})`.as(name),
   );
-  const found = await kysely
+  const found = await history
     .selectFrom(rows.as("gathered") as never)
     .select(columns as never)
     .executeTakeFirst();

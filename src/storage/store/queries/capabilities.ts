@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { Store, StoredTool } from "../store.ts";
 
@@ -11,11 +13,13 @@ export function capabilities({ kysely, batch }: Database): Store["capabilities"]
         .execute();
       return rows.map((row) => ({ ...parse(row.body), enabled: row.enabled === 1 }));
     },
-    async save(tools) {
+    async save(tools, at) {
       if (tools.length === 0) return;
       const rows = tools.map((tool) => {
         const body = JSON.stringify({ ...tool, native: null });
-        return { name: tool.name, pin: tool.pin, enabled: tool.enabled ? 1 : 0, body };
+        const { name, pin } = tool;
+        const enabled = tool.enabled ? 1 : 0;
+        return { id: randomUUID(), name, pin, enabled, body, created_at: at, updated_at: at };
       });
       await batch(
         // One row per statement: PostgreSQL refuses to touch the same row twice in one.
@@ -32,10 +36,20 @@ export function capabilities({ kysely, batch }: Database): Store["capabilities"]
                 pin: to.ref("excluded.pin"),
                 enabled: to.ref("excluded.enabled"),
                 body: to.ref("excluded.body"),
+                updated_at: sql<number>`case when capabilities.pin = excluded.pin
+                  then capabilities.updated_at else excluded.updated_at end`,
               })),
             ),
         ]),
       );
+    },
+    async record(name) {
+      const row = await kysely
+        .selectFrom("capabilities")
+        .select(["id", "created_at as createdAt", "updated_at as updatedAt"])
+        .where("name", "=", name)
+        .executeTakeFirst();
+      return row ?? null;
     },
     async setEnabled(name, enabled) {
       const rows = await kysely

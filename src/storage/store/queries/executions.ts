@@ -7,13 +7,13 @@ import { readEnd, readStart } from "../../../util/record/event-bodies.ts";
 import { startFields } from "../body.ts";
 import type { AuditedRecord, EndBody, HistoryFilter, RowKey, StartBody, Store } from "../store.ts";
 import type { ExecutionsTable } from "../execution-fields.ts";
-import type { Tables } from "../tables/tables.ts";
+import type { HistoryTables } from "../tables/tables.ts";
 import { figures, stats, usage } from "./figures.ts";
 import { forgetting } from "./forget.ts";
 import { pageOf } from "./pages.ts";
 import { search } from "./search.ts";
 
-export type ExecutionQuery<O> = SelectQueryBuilder<Tables, "executions", O>;
+export type ExecutionQuery<O> = SelectQueryBuilder<HistoryTables, "executions", O>;
 
 /** The one translation of a filter; the terms on end_seq let the partial indexes serve a status. */
 export function filtered<O>(
@@ -47,7 +47,7 @@ export function olderThan<O>(query: ExecutionQuery<O>, row: RowKey): ExecutionQu
 
 /** An unknown id falls back to everything older than its time. */
 const seqOf = ({ id }: RowKey) =>
-  sql<number>`coalesce((select seq from executions where id = ${id}), 0)`;
+  sql<number>`coalesce((select seq from ${sql.table("executions")} where id = ${id}), 0)`;
 
 export function isOpen(status: Status): boolean {
   return status === "pending" || status === "running";
@@ -65,13 +65,13 @@ const COLUMNS = [
 type Columns = Pick<ExecutionsTable, (typeof COLUMNS)[number]>;
 
 export function executions(database: Database): Store["executions"] {
-  const { kysely } = database;
+  const { kysely, history } = database;
   const forgets = forgetting(database);
-  const select = (): ExecutionQuery<Columns> => kysely.selectFrom("executions").select(COLUMNS);
+  const select = (): ExecutionQuery<Columns> => history.selectFrom("executions").select(COLUMNS);
 
   /** Joins after the page is cut, so that skipped rows cost no look-up of bodies. */
   async function records(page: ExecutionQuery<Columns>, bySeq = false): Promise<AuditedRecord[]> {
-    const joined = kysely
+    const joined = history
       .selectFrom(page.as("page"))
       .innerJoin("events as first", "first.seq", "page.start_seq")
       .leftJoin("events as last", "last.seq", "page.end_seq")

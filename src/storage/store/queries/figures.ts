@@ -93,7 +93,7 @@ type Sum = [
 
 /** Added up inside the database, user by user: many small sorts are cheaper than a large one. */
 async function fromRollups(
-  { kysely, kind }: Database,
+  { history, kind }: Database,
   { tenantId, toolName, category, status }: HistoryFilter,
   whose: Users,
   hours: readonly Hours[],
@@ -109,11 +109,11 @@ async function fromRollups(
   if (category !== undefined) terms.push(sql`category = ${category}`);
   if (status !== undefined) terms.push(sql`status in (${sql.join(rollupStatuses(status))})`);
   // In this order: each range is then a few steps in the key.
-  const theirs = sql`from ranges cross join rollups where ${sql.join(terms, sql` and `)}`;
+  const theirs = sql`from ranges cross join ${sql.table("rollups")} where ${sql.join(terms, sql` and `)}`;
   const sums = sql`select tool_name, category, status, sum(count) as count, sum(total_ms) as total_ms,
     max(last_start_ms) as last_start_ms ${theirs} group by tool_name, category, status`;
   const { list, tuple, bytes } = GATHER[kind];
-  const rows = await kysely
+  const rows = await history
     .with("ranges(first, last)", () => sql<{ first: number; last: number }>`(values ${ranges})`)
     .selectFrom(sql<{ name: string }>`(${whose})`.as<"users">("users"))
     .select([
@@ -144,7 +144,7 @@ const userOrTenant = ({ userId }: HistoryFilter): Users => one(userId ?? WHOLE_T
 export function usersOf({ tenantId, userId }: Pick<HistoryFilter, "tenantId" | "userId">): Users {
   if (userId !== undefined) return one(userId);
   const after = (name: RawBuilder<unknown>) =>
-    sql`(select min(user_id) from rollups where tenant_id = ${tenantId} and user_id > ${name})`;
+    sql`(select min(user_id) from ${sql.table("rollups")} where tenant_id = ${tenantId} and user_id > ${name})`;
   return sql`with recursive found (name) as (
     select ${after(sql.lit(WHOLE_TENANT))} union all
     select ${after(sql`found.name`)} from found where found.name is not null
@@ -168,14 +168,14 @@ type After = readonly [startMs: number, seq: number];
  * All users at once where that is one stretch, else one user after the other: newest first, the order of the indexes.
  */
 async function fromRows(database: Database, filter: HistoryFilter, parts: Parts): Promise<void> {
-  const { kysely } = database;
+  const { history } = database;
   const users = usersOf(filter);
   if (filter.userId === undefined) {
     const ofAll = endedRows(database, filter).where(sql<SqlBool>`user_id in (${users})`);
     const rows = await arraysOf(database, ofAll.limit(STRETCH + 1), COLUMNS);
     if (rows.seq.length <= STRETCH) return addRows(rows, parts);
   }
-  const names = kysely
+  const names = history
     .selectFrom(sql<{ name: string }>`(${users})`.as<"users">("users"))
     .select("name");
   for (const { name: userId } of await names.execute())
@@ -198,8 +198,8 @@ async function fromStretches(
   } while (after);
 }
 
-function endedRows({ kysely }: Database, filter: HistoryFilter) {
-  const rows = filtered(kysely.selectFrom("executions").select(COLUMNS), filter).where(
+function endedRows({ history }: Database, filter: HistoryFilter) {
+  const rows = filtered(history.selectFrom("executions").select(COLUMNS), filter).where(
     "end_seq",
     "is not",
     null,
@@ -234,8 +234,8 @@ function addRows(rows: Rows, { add, durations }: Parts): void {
   });
 }
 
-async function countOpen({ kysely }: Database, filter: HistoryFilter): Promise<number> {
-  const query = kysely.selectFrom("executions").select((of) => of.fn.countAll().as("count"));
+async function countOpen({ history }: Database, filter: HistoryFilter): Promise<number> {
+  const query = history.selectFrom("executions").select((of) => of.fn.countAll().as("count"));
   const row = await filtered(query, filter).executeTakeFirst();
   return Number(row?.count ?? 0);
 }
@@ -245,10 +245,10 @@ function rollupStatuses(status: string): RollupStatus[] {
 }
 
 export async function usage(
-  { kysely }: Database,
+  { history }: Database,
   filter: Parameters<Store["executions"]["usage"]>[0],
 ): Promise<UsageRow[]> {
-  let query = kysely
+  let query = history
     .selectFrom("rollups")
     .select(["tool_name", "category", "status", "count", "total_ms", "last_start_ms"])
     .where("tenant_id", "=", filter.tenantId)

@@ -8,10 +8,14 @@ import type { RollupsTable } from "../tables/tables.ts";
 
 const STRETCH = 1_000;
 
-export function forgetting({ kysely, batch }: Database): Pick<ExecutionStore, "forgetBefore"> {
+export function forgetting({
+  kysely,
+  history,
+  batch,
+}: Database): Pick<ExecutionStore, "forgetBefore"> {
   /** Ended ones in order of arrival. */
   const ended = (before: number) =>
-    kysely.selectFrom("executions").where("seq", "<", before).where("end_seq", "is not", null);
+    history.selectFrom("executions").where("seq", "<", before).where("end_seq", "is not", null);
 
   async function added(row: RollupsTable): Promise<Compilable> {
     const { tenant_id, user_id, hour, tool_name, category, status } = row;
@@ -79,9 +83,9 @@ export function forgetting({ kysely, batch }: Database): Pick<ExecutionStore, "f
         const still = ended(last.seq + 1).select((of) => of.fn.countAll().as("count"));
         await batch([
           // Two that forget at once would count twice.
-          guard(kysely, sql<SqlBool>`(${still}) <> ${rows.length}`),
+          guard(history, sql<SqlBool>`(${still}) <> ${rows.length}`),
           ...(await Promise.all(sums.map(added))),
-          kysely
+          history
             .deleteFrom("executions")
             .where("seq", "<=", last.seq)
             .where("end_seq", "is not", null),

@@ -1,10 +1,12 @@
 // The one set of queries, the same on both databases.
 import type { Database } from "../database.ts";
 import type { Store } from "../store.ts";
+import { models, personas } from "./agent-records.ts";
 import { agents, questions, toolDrafts } from "./agents.ts";
 import { approvals } from "./approvals.ts";
 import { capabilities } from "./capabilities.ts";
 import { capsules } from "./capsules.ts";
+import { assets, messages, sessions, turns } from "./conversations.ts";
 import { documents } from "./documents.ts";
 import { executions } from "./executions.ts";
 import { facts } from "./facts.ts";
@@ -41,6 +43,8 @@ export function queries(
     keys: keys(database),
     signIns: signIns(database),
     capsules: capsules(database),
+    personas: personas(database),
+    models: models(database),
     capabilities: capabilities(database),
     memory: memory(database),
     workflows: workflows(database),
@@ -50,6 +54,10 @@ export function queries(
     agents: agents(database),
     questions: questions(database),
     toolDrafts: toolDrafts(database),
+    sessions: sessions(database),
+    messages: messages(database),
+    turns: turns(database),
+    assets: assets(database),
     webhooks: webhooks(database),
     deliveries: deliveries(database),
     servers: servers(database),

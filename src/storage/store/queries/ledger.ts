@@ -12,7 +12,7 @@ const CHECKPOINT = ["instance_id as instanceId", "n", "seq", "at_ms as at", "lin
 const ARCHIVE_LEASE = "archive";
 
 export function ledger(database: Database): Store["ledger"] {
-  const { kysely, batch } = database;
+  const { kysely, history, batch } = database;
   const checkpoints = () => kysely.selectFrom("checkpoints").select(CHECKPOINT);
   return {
     heads: () =>
@@ -60,7 +60,7 @@ export function ledger(database: Database): Store["ledger"] {
         .orderBy("to_seq")
         .execute(),
     async needed(now) {
-      const open = await kysely
+      const open = await history
         .selectFrom("executions")
         .select(({ fn }) => [fn.min("seq").as("seq"), fn.min("start_seq").as("start")])
         .where("end_seq", "is", null)

@@ -26,13 +26,13 @@ export async function pageOf(
   if (!first) throw new Error("a page has at least one part");
   const merged = more.reduce((all, part) => all.unionAll(part), first);
   const page = merged.orderBy("start_ms", "desc").orderBy("seq", "desc").limit(limit);
-  return database.kysely
+  return database.history
     .selectFrom((offset > 0 ? page.offset(offset) : page).as("keys"))
     .select("keys.seq");
 }
 
-function keysOf({ kysely }: Database, { ended, ...filter }: Part, after: RowKey | undefined) {
-  let keys = filtered(kysely.selectFrom("executions").select(["start_ms", "seq"]), filter);
+function keysOf({ history }: Database, { ended, ...filter }: Part, after: RowKey | undefined) {
+  let keys = filtered(history.selectFrom("executions").select(["start_ms", "seq"]), filter);
   if (ended) keys = keys.where("end_seq", "is not", null);
   return after ? olderThan(keys, after) : keys;
 }
@@ -53,11 +53,11 @@ async function partsOf(database: Database, filter: OfUser): Promise<Part[]> {
 
 /** Those that the user has used, of which something ended: the sums of all time name them. */
 async function toolsOf(
-  { kysely }: Database,
+  { history }: Database,
   { tenantId, userId }: OfUser,
   category: string,
 ): Promise<string[]> {
-  const rows = await kysely
+  const rows = await history
     .selectFrom("rollups")
     .select("tool_name")
     .distinct()

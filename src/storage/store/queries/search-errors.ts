@@ -50,7 +50,7 @@ export async function searchErrors(
 }
 
 function newest(database: Database, filter: OneUsers, after: RowKey | undefined) {
-  let rows = unsuccessful(database.kysely.selectFrom("executions").select(COLUMNS), filter);
+  let rows = unsuccessful(database.history.selectFrom("executions").select(COLUMNS), filter);
   if (after) rows = olderThan(rows, after);
   return arraysOf(
     database,
@@ -74,7 +74,7 @@ async function howMany(database: Database, filter: OneUsers): Promise<number> {
     const { failed, cancelled } = (await stats(database, filter)).figures;
     return failed + cancelled;
   }
-  const rows = database.kysely
+  const rows = database.history
     .selectFrom("executions")
     .select((of) => of.fn.countAll().as("count"));
   return Number((await unsuccessful(rows, filter).executeTakeFirst())?.count ?? 0);
@@ -102,10 +102,10 @@ async function endsOf(
   return ends;
 }
 
-function bodiesOf({ kysely }: Database, table: "events" | "executions") {
+function bodiesOf({ history }: Database, table: "events" | "executions") {
   return table === "events"
-    ? kysely.selectFrom("events").select(["events.seq", "events.body"])
-    : kysely
+    ? history.selectFrom("events").select(["events.seq", "events.body"])
+    : history
         .selectFrom("executions")
         .innerJoin("events", "events.seq", "executions.end_seq")
         .select(["executions.seq", "events.body"]);

@@ -31,7 +31,7 @@ export async function searchTrace(
 ): Promise<Looked> {
   const alike = await beginningAlike(database, traceId);
   let rows = filtered(
-    database.kysely.selectFrom("executions").select(COLUMNS),
+    database.history.selectFrom("executions").select(COLUMNS),
     filter,
     "number",
   ).where(isAmong(database, sql.ref("seq"), alike));
@@ -64,7 +64,7 @@ async function wantedOf(
   const wanted = new Set<number>();
   for (let from = 0; from < seqs.length; from += STRETCH) {
     if (from > 0) await turn();
-    const rows = await database.kysely
+    const rows = await database.history
       .selectFrom("executions")
       .innerJoin("events as first", "first.seq", "executions.start_seq")
       .leftJoin("events as last", "last.seq", "executions.end_seq")
@@ -82,12 +82,12 @@ async function wantedOf(
 
 /** Numbers of all executions whose trace begins like this one, the newest ones. */
 async function beginningAlike(database: Database, traceId: string): Promise<number[]> {
-  const { kysely } = database;
+  const { history } = database;
   // One by one: asked for both at once, SQLite walks all rows.
   const end = async (which: "min" | "max"): Promise<number> =>
     Number(
       (
-        await kysely
+        await history
           .selectFrom("executions")
           .select((of) => of.fn[which]("seq").as("seq"))
           .executeTakeFirst()
@@ -96,7 +96,7 @@ async function beginningAlike(database: Database, traceId: string): Promise<numb
   const first = Math.floor((await end("min")) / TRACE_STRETCH);
   const last = Math.floor((await end("max")) / TRACE_STRETCH);
   const stretches = Array.from({ length: last - first + 1 }, (_, i) => first + i);
-  const rows = await kysely
+  const rows = await history
     .selectFrom("executions")
     .select("seq")
     .where(isAmong(database, sql`(seq / ${sql.lit(TRACE_STRETCH)})`, stretches))

@@ -47,8 +47,8 @@ export async function search(
   return { seqs: page.map(({ seq }) => seq), next, ...sumOf(matches), searched, of };
 }
 
-async function keyOf({ kysely }: Database, seq: number): Promise<RowKey | null> {
-  const row = kysely.selectFrom("executions").select(["start_ms as startTime", "id"]);
+async function keyOf({ history }: Database, seq: number): Promise<RowKey | null> {
+  const row = history.selectFrom("executions").select(["start_ms as startTime", "id"]);
   return (await row.where("seq", "=", seq).executeTakeFirst()) ?? null;
 }
 

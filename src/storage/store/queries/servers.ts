@@ -1,4 +1,4 @@
-// Servers upstream, what they offer in all its versions, and their credentials.
+// Upstream servers, what they offer in all its versions, and their credentials.
 import { sql } from "kysely";
 import { unique, type Database } from "../database.ts";
 import type {

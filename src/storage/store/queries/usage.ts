@@ -7,20 +7,22 @@ type Reservation = Parameters<Store["usage"]["reserve"]>[0];
 /** How often it is tried again when what stood in the way went meanwhile. */
 const ATTEMPTS = 10;
 
-export function usage({ kysely, batch }: Database): Store["usage"] {
+export function usage({ history, batch }: Database): Store["usage"] {
   /** Used and reserved by others, as it stands when the statement runs. */
   const taken = (
     { tenantId, period, executionId }: Pick<Reservation, "tenantId" | "period" | "executionId">,
     metric: string,
   ) => sql<number>`
-    coalesce((select used from usage where tenant_id = ${tenantId} and period = ${period} and metric = ${metric}), 0)
-    + coalesce((select sum(amount) from reservations where tenant_id = ${tenantId} and period = ${period}
-      and metric = ${metric} and execution_id <> ${executionId}), 0)`;
+    coalesce((select used from ${sql.table("usage")}
+      where tenant_id = ${tenantId} and period = ${period} and metric = ${metric}), 0)
+    + coalesce((select sum(amount) from ${sql.table("reservations")}
+      where tenant_id = ${tenantId} and period = ${period} and metric = ${metric}
+        and execution_id <> ${executionId}), 0)`;
 
   async function misfit(row: Reservation): Promise<{ metric: string; used: number } | null> {
     for (const { metric, amount, limit } of row.amounts) {
       if (limit === null) continue;
-      const found = await kysely.selectNoFrom(taken(row, metric).as("used")).executeTakeFirst();
+      const found = await history.selectNoFrom(taken(row, metric).as("used")).executeTakeFirst();
       const used = Number(found?.used ?? 0);
       if (used + amount > limit) return { metric, used };
     }
@@ -35,10 +37,15 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
       const limits = amounts.flatMap(({ metric, amount, limit }) =>
         limit === null
           ? []
-          : [guard(kysely, sql<SqlBool>`${taken(row, metric)} + ${real(amount)} > ${real(limit)}`)],
+          : [
+              guard(
+                history,
+                sql<SqlBool>`${taken(row, metric)} + ${real(amount)} > ${real(limit)}`,
+              ),
+            ],
       );
       const inserts = amounts.map(({ metric, amount }) =>
-        kysely
+        history
           .insertInto("reservations")
           .values({
             execution_id: executionId,
@@ -79,11 +86,13 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
         text(instanceId),
         sql<number>`cast(${at} as bigint)`.as("at_ms"),
       ];
-      let fitting = kysely.selectFrom(asked.as("asked")).select(["asked.id", ...row(first.metric)]);
+      let fitting = history
+        .selectFrom(asked.as("asked"))
+        .select(["asked.id", ...row(first.metric)]);
       for (const { metric, limit } of counters)
         fitting = fitting.where(sql<SqlBool>`${used(metric)} + asked.place <= ${real(limit)}`);
       const insert = (from: Expression<unknown>) =>
-        kysely
+        history
           .insertInto("reservations")
           .columns(RESERVED)
           .expression(from)
@@ -91,14 +100,14 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
       // Whoever has a place in the first counter fits all of them.
       const alike = others.map(({ metric }) =>
         insert(
-          kysely
+          history
             .selectFrom("reservations as held")
             .select(["held.execution_id", ...row(metric)])
             .where("held.metric", "=", first.metric)
             .where("held.execution_id", "in", executionIds),
         ),
       );
-      const now = counters.map(({ metric }) => kysely.selectNoFrom(used(metric).as("used")));
+      const now = counters.map(({ metric }) => history.selectNoFrom(used(metric).as("used")));
       const queries = [insert(fitting).returning("execution_id"), ...alike, ...now];
       const [rows = [], ...rest] = await batch(queries, turnOf(tenantId, period));
       const sums = rest.slice(others.length).map(([found]) => Number(found?.["used"] ?? 0));
@@ -108,7 +117,7 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
       // In key order, so that two instances lock the rows alike.
       const sorted = rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
       const updates = sorted.map(({ tenantId, period, metric, amount }) =>
-        kysely
+        history
           .insertInto("usage")
           .values({ tenant_id: tenantId, period, metric, used: amount })
           .onConflict((c) =>
@@ -120,10 +129,10 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
       if (updates.length > 0) await batch(updates);
     },
     async release(executionId) {
-      await kysely.deleteFrom("reservations").where("execution_id", "=", executionId).execute();
+      await history.deleteFrom("reservations").where("execution_id", "=", executionId).execute();
     },
     async releaseOrphans(instanceId) {
-      const rows = await kysely
+      const rows = await history
         .deleteFrom("reservations")
         .where("instance_id", "=", instanceId)
         .where(({ not, exists, selectFrom }) =>
@@ -143,12 +152,12 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
       return new Set(rows.map((row) => row.execution_id)).size;
     },
     async of(tenantId, period, metrics) {
-      let counted = kysely
+      let counted = history
         .selectFrom("usage")
         .select(["metric", "used", sql.lit(0).as("reserved")])
         .where("tenant_id", "=", tenantId)
         .where("period", "=", period);
-      let open = kysely
+      let open = history
         .selectFrom("reservations")
         .select(["metric", sql.lit(0).as("used"), "amount as reserved"])
         .where("tenant_id", "=", tenantId)
@@ -157,7 +166,7 @@ export function usage({ kysely, batch }: Database): Store["usage"] {
         counted = counted.where("metric", "in", metrics);
         open = open.where("metric", "in", metrics);
       }
-      const rows = await kysely
+      const rows = await history
         .selectFrom(counted.unionAll(open).as("both"))
         .select((is) => [
           "metric",

@@ -1,4 +1,5 @@
 import type { Selectable } from "kysely";
+import type { JsonObject } from "../../../contract/call.ts";
 import { unique, type Database } from "../database.ts";
 import type { Store, UserRow } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
@@ -14,7 +15,7 @@ export function users({ kysely }: Database): Store["users"] {
   }
   return {
     async create(user) {
-      const { id, tenantId, name, role, roles, plan, createdAt } = user;
+      const { id, tenantId, name, role, roles, plan, preferences, createdAt } = user;
       const row = {
         id,
         tenant_id: tenantId,
@@ -22,6 +23,7 @@ export function users({ kysely }: Database): Store["users"] {
         role,
         roles: JSON.stringify(roles),
         plan,
+        preferences: JSON.stringify(preferences),
         created_at: createdAt,
       };
       await unique("user", () => kysely.insertInto("users").values(row).execute());
@@ -38,12 +40,13 @@ export function users({ kysely }: Database): Store["users"] {
         .execute();
       return rows.map(fromRow);
     },
-    async update(id, { name, role, roles, plan }) {
+    async update(id, { name, role, roles, plan, preferences }) {
       const change = {
         ...(name !== undefined && { name }),
         ...(role !== undefined && { role }),
         ...(roles !== undefined && { roles: JSON.stringify(roles) }),
         ...(plan !== undefined && { plan }),
+        ...(preferences !== undefined && { preferences: JSON.stringify(preferences) }),
       };
       if (Object.keys(change).length === 0) return get(id);
       const row = await kysely
@@ -65,6 +68,7 @@ function fromRow(row: Selectable<Tables["users"]>): UserRow {
     role: row.role,
     roles: JSON.parse(row.roles) as string[],
     plan: row.plan,
+    preferences: JSON.parse(row.preferences) as JsonObject,
     createdAt: row.created_at,
   };
 }

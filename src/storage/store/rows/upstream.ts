@@ -1,4 +1,4 @@
-// Servers upstream, what they offer, and the secrets they are reached with.
+// Upstream servers, what they offer, and the secrets they are reached with.
 import type { JsonObject } from "../../../contract/call.ts";
 import type { Category, Effects, Risk } from "../../../contract/tool.ts";
 

@@ -2,6 +2,7 @@
 // asks names tenant and user; what belongs to others is absent.
 import type { Json, JsonObject, Mandate } from "../../../contract/call.ts";
 import type { Fault } from "../../../contract/errors.ts";
+import type { TaintSource } from "../../../contract/taint.ts";
 import type { Risk } from "../../../contract/tool.ts";
 import type { TextQuery } from "../../../util/text/words.ts";
 
@@ -106,6 +107,8 @@ export interface StepState {
   readonly ms: number;
   readonly error?: Fault;
   readonly pendingApproval?: { readonly id: string; readonly expiresAt: string };
+  /** Content from outside that it brought. */
+  readonly sources?: readonly TaintSource[];
 }
 
 export interface RunRow {
@@ -306,6 +309,8 @@ export interface WorkStore {
   readonly agents: {
     create(row: AgentRow): Promise<void>;
     get(owner: Owner, id: string): Promise<AgentRow | null>;
+    /** All of a group, oldest first. */
+    group(owner: Owner, groupId: string): Promise<AgentRow[]>;
     /** False when it has ended already. */
     update(
       id: string,

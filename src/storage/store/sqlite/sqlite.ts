@@ -7,14 +7,13 @@ import { ProjectionBacklog } from "./projection-backlog.ts";
 import { bind } from "../bind.ts";
 import { openConnection } from "../connection.ts";
 import { PROBE, type Database } from "../database.ts";
-import { sqliteDialect } from "../dialect.ts";
+import { sqliteDialect, type Execute } from "../dialect.ts";
 import { migrationsFor, pending, type Applied } from "../migrations/index.ts";
 import { queries } from "../queries/index.ts";
 import { rebuilding, type Step } from "../rebuild.ts";
 import { HistoryBehind, NO_INSTANCE, type Store, type StoreOptions } from "../store.ts";
 import { createWatchedFiles } from "../../../util/files/watched-files.ts";
-import type { Tables } from "../tables/tables.ts";
-import { readsHistory } from "./write-group.ts";
+import type { HistoryTables, Tables } from "../tables/tables.ts";
 import { openWriter, spawnWriter } from "./writer-client.ts";
 
 const MAX_PREPARED = 500;
@@ -30,17 +29,16 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
   for (const one of own) files.add(one);
   const writer = openWriter(() => spawnWriter({ file, instanceId }), options.onCommit, files);
   const read = reading(reader);
-  const kysely = new Kysely<Tables>({
-    dialect: sqliteDialect(async (query) => {
-      if (query.query.kind !== "SelectQueryNode") return (await writer.batch([query]))[0] ?? [];
-      // Calls do not wait for history; reads of it do.
-      if (readsHistory(query.sql)) await writer.settled();
-      return read(query);
-    }),
-  });
+  const execute: Execute = async (query) => {
+    if (query.query.kind !== "SelectQueryNode") return (await writer.batch([query]))[0] ?? [];
+    // Calls do not wait for history; reads of it do.
+    if (query.readsHistory) await writer.settled();
+    return read(query);
+  };
   const database: Database = {
     kind: "sqlite",
-    kysely,
+    kysely: new Kysely<Tables>({ dialect: sqliteDialect(execute, "plain") }),
+    history: new Kysely<HistoryTables>({ dialect: sqliteDialect(execute, "history") }),
     batch: (list) => writer.batch(list.map((query) => query.compile())),
     rebuild: rebuilding(async () => ({
       begin: async () => (await writer.step("begin", 0, 0))["oldest"] ?? 0,

@@ -147,8 +147,8 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
           if (typeof result === "number") seq = result;
           results.push(result);
         },
-        batch(statements) {
-          if (statements.some(({ sql }) => readsHistory(sql))) catchUp();
+        batch(readsHistory, statements) {
+          if (readsHistory) catchUp();
           results.push(writeBatch(statements));
         },
         step(name, after, oldest) {
@@ -197,11 +197,6 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
     },
   };
 }
-
-/** Tables that the backlog is written to. */
-const HISTORY = /\b(executions|rollups|usage|reservations)\b/;
-
-export const readsHistory = (sql: string): boolean => HISTORY.test(sql);
 
 /** Not before the tables are there. */
 function once<T>(make: () => T): () => T {

@@ -1,4 +1,4 @@
-// Servers upstream: part of the store's suite.
+// Upstream servers: part of the store's suite.
 import { describe, expect, test } from "vitest";
 import { T0 } from "./samples.suite.ts";
 import {

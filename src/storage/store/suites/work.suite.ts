@@ -388,6 +388,13 @@ export function workSuite(store: () => Store, another: () => Promise<Store>): vo
       await agents.say({ id: "msg_1", agentId: "agt_1", sender: "caller", body: "go", at: T0 + 1 });
       expect((await agents.messages("agt_1", 10)).map(({ body }) => body)).toEqual(["go", "done"]);
       expect((await agents.open({ endsBefore: T0 + 11 })).map(({ id }) => id)).toEqual(["agt_1"]);
+      const second = { ...agent, id: "agt_2", startedAt: T0 + 1, groupId: "grp_1" };
+      for (const row of [second, { ...second, id: "agt_3", startedAt: T0 }])
+        await agents.create(row);
+      const ofGroup = async (owner: typeof ann) =>
+        (await agents.group(owner, "grp_1")).map(({ id }) => id);
+      expect(await ofGroup(ann)).toEqual(["agt_3", "agt_2"]);
+      expect(await ofGroup({ ...ann, userId: "bob" })).toEqual([]);
       await agents.update("agt_1", { status: "success", result: "yes", endedAt: T0 + 3 });
       expect(await agents.update("agt_1", { status: "failed", endedAt: T0 + 4 })).toBe(false);
       expect(await agents.get(ann, "agt_1")).toEqual({

@@ -11,12 +11,14 @@ import type {
   WorkflowRunsTable,
   WorkflowsTable,
 } from "./work.ts";
+import type { AssetsTable, MessagesTable, SessionsTable, TurnsTable } from "./conversation.ts";
 import type {
   CredentialsTable,
   ServersTable,
   ServerToolsTable,
   ServerToolVersionsTable,
 } from "./upstream.ts";
+import type { CapsuleVersionsTable, ModelsTable, PersonasTable } from "./agent.ts";
 import type { ExecutionsTable } from "../execution-fields.ts";
 import type { SignInsTable } from "../rows/sign-in.ts";
 import type { WebhookDeliveriesTable, WebhooksTable } from "./webhook.ts";
@@ -67,10 +69,13 @@ export function dayRow(epochDay: number): number {
 }
 
 interface CapabilitiesTable {
+  id: string;
   name: string;
   pin: string;
   enabled: number;
   body: string;
+  created_at: number;
+  updated_at: number;
 }
 
 interface MemoryTable {
@@ -135,10 +140,36 @@ export interface UsageTable {
   used: number;
 }
 
-export interface Tables {
-  events: EventsTable;
+interface ReservationsTable {
+  execution_id: string;
+  metric: string;
+  tenant_id: string;
+  period: string;
+  amount: number;
+  instance_id: string;
+  at_ms: number;
+}
+
+/** What the projection writes: on SQLite it may be a little behind the log, and those who read it wait. */
+interface ProjectedTables {
   executions: ExecutionsTable;
   rollups: RollupsTable;
+  usage: UsageTable;
+  reservations: ReservationsTable;
+}
+
+export const PROJECTED: Readonly<Record<keyof ProjectedTables, true>> = {
+  executions: true,
+  rollups: true,
+  usage: true,
+  reservations: true,
+};
+
+export interface HistoryTables extends Tables, ProjectedTables {}
+
+/** All but those of history. */
+export interface Tables {
+  events: EventsTable;
   rollups_archived: RollupsTable;
   chains: { tenant_id: string; instance_id: string; n: number; seq: number; hash: string };
   checkpoints: { instance_id: string; n: number; seq: number; at_ms: number; line: string };
@@ -167,6 +198,7 @@ export interface Tables {
     role: UserRow["role"];
     roles: string;
     plan: Plan | null;
+    preferences: string;
     created_at: number;
   };
   keys: {
@@ -194,9 +226,15 @@ export interface Tables {
     status: CapsuleRow["status"];
     is_default: number;
     listing: CapsuleRow["listing"];
+    /** JSON of what it says about agents; null: nothing. */
+    settings: string | null;
+    parent: number | null;
     created_at: number;
     updated_at: number;
   };
+  capsule_versions: CapsuleVersionsTable;
+  personas: PersonasTable;
+  models: ModelsTable;
   capsule_capabilities: { capsule_id: string; position: number; name: string };
   capabilities: CapabilitiesTable;
   definitions: { pin: string; body: string };
@@ -207,6 +245,10 @@ export interface Tables {
   workflow_runs: WorkflowRunsTable;
   schedules: SchedulesTable;
   plans: PlansTable;
+  sessions: SessionsTable;
+  messages: MessagesTable;
+  turns: TurnsTable;
+  assets: AssetsTable;
   agents: AgentsTable;
   agent_messages: AgentMessagesTable;
   questions: QuestionsTable;
@@ -256,15 +298,5 @@ export interface Tables {
     revoked_at: number | null;
   };
   sign_ins: SignInsTable;
-  usage: UsageTable;
-  reservations: {
-    execution_id: string;
-    metric: string;
-    tenant_id: string;
-    period: string;
-    amount: number;
-    instance_id: string;
-    at_ms: number;
-  };
   revisions: { name: string; revision: number };
 }
