@@ -1,5 +1,6 @@
 // The nouns that flow through the whole program: Caller, Call, Verdict, Outcome.
 import { AppError, type Code, type Fault, type FieldFault } from "./errors.ts";
+import { taintIn, type Taint } from "./taint.ts";
 import type { Tool } from "./tool.ts";
 
 export type Json =
@@ -72,6 +73,8 @@ export interface Caller {
    * Further capsules that must hold a tool too: those through which somebody acted whose words are carried out here.
    */
   readonly also?: readonly string[];
+  /** Acts in this one of the user's roles alone. */
+  readonly asRole?: string;
   /** Of a console session. */
   readonly signIn?: SignedIn;
 }
@@ -84,11 +87,11 @@ export type Mandate = Pick<
   Caller,
   "tenantId" | "userId" | "role" | "level" | "scopes" | "capsuleId" | "keyId" | "via"
 > &
-  Partial<Pick<Caller, "only" | "also" | "signIn">>;
+  Partial<Pick<Caller, "only" | "also" | "asRole" | "signIn">>;
 
 export function mandateOf(caller: Caller): Mandate {
-  const { tenantId, userId, role, level, scopes, capsuleId, keyId, via, only, also, signIn } =
-    caller;
+  const { tenantId, userId, role, level, scopes, capsuleId, keyId, via } = caller;
+  const { only, also, asRole, signIn } = caller;
   return {
     tenantId,
     userId,
@@ -100,13 +103,24 @@ export function mandateOf(caller: Caller): Mandate {
     via,
     ...(only ? { only } : {}),
     ...(also ? { also } : {}),
+    ...(asRole === undefined ? {} : { asRole }),
     ...(signIn ? { signIn } : {}),
   };
 }
 
 /** Equal texts: the same narrowing, so that one caller's answer or yes may stand for the other's. */
-export const narrowingOf = ({ only, also }: Pick<Caller, "only" | "also">): string =>
-  only || also ? JSON.stringify([only?.toSorted() ?? null, also?.toSorted() ?? null]) : "";
+export const narrowingOf = ({
+  only,
+  also,
+  asRole,
+}: Pick<Caller, "only" | "also" | "asRole">): string =>
+  only || also || asRole !== undefined
+    ? JSON.stringify([
+        only?.toSorted() ?? null,
+        also?.toSorted() ?? null,
+        ...(asRole === undefined ? [] : [asRole]),
+      ])
+    : "";
 
 /** The caller with what both hold: nothing that either of the two lacks. */
 export function narrowed(caller: Caller, mandate: Mandate): Caller {
@@ -114,9 +128,11 @@ export function narrowed(caller: Caller, mandate: Mandate): Caller {
   const capsules = new Set([...(caller.also ?? []), ...(mandate.also ?? [])]);
   if (mandate.capsuleId !== null) capsules.add(mandate.capsuleId);
   if (caller.capsuleId !== null) capsules.delete(caller.capsuleId);
+  const asRole = mandate.asRole ?? caller.asRole;
   const level = LEVELS[Math.min(LEVELS.indexOf(caller.level), LEVELS.indexOf(mandate.level))];
   return {
     ...caller,
+    ...(asRole === undefined ? {} : { asRole, roles: rolesAs(caller, mandate) }),
     role: caller.role === "admin" && mandate.role === "admin" ? "admin" : "user",
     level: level ?? "view_only",
     scopes: sharedScopes(caller.scopes, mandate.scopes),
@@ -125,6 +141,12 @@ export function narrowed(caller: Caller, mandate: Mandate): Caller {
     ...(only ? { only } : {}),
     ...(capsules.size > 0 ? { also: [...capsules] } : {}),
   };
+}
+
+/** A role that either side does not hold, or two different ones, leave none. */
+function rolesAs(caller: Caller, mandate: Mandate): readonly string[] {
+  const wanted = [caller.asRole, mandate.asRole].filter((role) => role !== undefined);
+  return caller.roles.filter((role) => wanted.every((one) => one === role));
 }
 
 function both(
@@ -153,7 +175,7 @@ export interface Trace {
 
 /** The doors, and what calls on somebody's behalf from inside. */
 export type Entry = "mcp" | "trpc" | "rest" | "stdio" | InnerEntry;
-export type InnerEntry = "workflow" | "agent" | "schedule" | "tool";
+export type InnerEntry = "workflow" | "agent" | "chat" | "schedule" | "tool";
 
 /** What a door hands to the engine: wire words, nothing decided yet. */
 export interface CallRequest {
@@ -184,6 +206,8 @@ export interface CallRequest {
   readonly client?: ClientSide;
   /** Made by a call that does nothing meanwhile: the place that one holds among those that run is enough for both. */
   readonly sharesSlot?: true;
+  /** Content from outside that whoever makes the call has read. Set by this server alone, never from a client's words. */
+  readonly taint?: readonly Taint[];
 }
 
 /** A time after which a call is ended. */
@@ -249,6 +273,17 @@ export interface Call {
   readonly client: ClientSide | null;
   /** Nobody was asked because its programs are on a run list: they get a box in which they can only read. */
   readonly confined?: true;
+  /** What a capsule leaves of the network. */
+  readonly egress?: EgressLimit;
+  /** Absent: nothing from outside is known to stand behind it. `metadata.taint` tells the same to the record. */
+  readonly taint?: readonly Taint[];
+}
+
+/** How far a capsule lets its calls reach: nowhere, or to the hosts that the governance files list. */
+export interface EgressLimit {
+  readonly reach: "none" | "list";
+  /** Who says so: `capsule research: autonomy 2`. */
+  readonly rule: string;
 }
 
 /** The limit of a call as it counts for those that it makes. */
@@ -276,15 +311,19 @@ type InnerRequest = Pick<
   | "onProgress"
   | "client"
   | "sharesSlot"
+  | "taint"
 > & { readonly metadata?: JsonObject };
 
-/** The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. */
+/**
+ * The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. It is
+ * tainted as its parent is, where its maker does not say more.
+ */
 export function innerRequest(
   parent: CallParent,
   entry: InnerEntry,
   request: InnerRequest,
 ): CallRequest {
-  const { metadata, ...rest } = request;
+  const { metadata, taint = taintIn(parent.metadata), ...rest } = request;
   const depth = depthOf(parent) + 1;
   if (depth > MAX_CALL_DEPTH) {
     const message = `calls within calls go ${MAX_CALL_DEPTH} deep at most`;
@@ -303,10 +342,11 @@ export function innerRequest(
     ip: parent.ip ?? undefined,
     traceparent: `00-${traceId}-${spanId}-${sampled === false ? "00" : "01"}`,
     ...(state === undefined ? {} : { tracestate: state }),
+    ...(taint.length === 0 ? {} : { taint }),
   };
 }
 
-const INNER: readonly Entry[] = ["workflow", "agent", "schedule", "tool"];
+const INNER: readonly Entry[] = ["workflow", "agent", "chat", "schedule", "tool"];
 
 /** What an agent started stays known as its work, however deep. */
 function agentOf(parent: CallParent): JsonObject {
@@ -346,6 +386,8 @@ export interface Verdict {
   readonly rule?: string;
   /** The engine that was missing or that decided. */
   readonly engine?: string;
+  /** The operating mode that forbids the call. */
+  readonly mode?: Mode;
   readonly errors?: readonly FieldFault[];
   readonly retryAfterSeconds?: number;
   /** The stage agrees, but a person must be asked: why. */

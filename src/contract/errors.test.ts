@@ -152,10 +152,10 @@ describe("the sources", () => {
     "src/server/api/permissions.ts": "the words of a stage's verdict, as they are",
     "src/governance/rules/arguments/commands.ts":
       "a rule's finding; the stage gives it its code, FORBIDDEN",
-    "src/reach/models/faults.ts":
-      "a provider's refusal; UNAVAILABLE where it is the key, else EXECUTION_FAILED",
     "src/core/run/powers/files/place.ts": "the words of the judge of paths, as they are",
     "src/core/run/powers/host/figures.ts": "the words of the judge of paths, as they are",
+    "src/agents/records/agent-records.ts": "the fault of a write, with what was written before it",
+    "src/core/run/powers/model.ts": "the words of the choice, with the capsule that made it",
     "src/contract/tool.ts": "toolError itself: its callers are read instead",
   };
   const found = sources("src").flatMap((file) => pairsIn(file));
@@ -198,7 +198,9 @@ describe("the sources", () => {
     expect(
       findings.filter((reason) => !spoken.has(reason) && !reasonsOf("FORBIDDEN").includes(reason)),
     ).toEqual([]);
-    expect(METRICS.map((metric) => `budget_${metric}`)).toEqual(reasonsOf("BUDGET_EXHAUSTED"));
+    expect([...METRICS.map((metric) => `budget_${metric}`), "turn_cost"]).toEqual(
+      reasonsOf("BUDGET_EXHAUSTED"),
+    );
     expect(reasonsOf("TOO_MANY_REQUESTS")).toEqual(
       expect.arrayContaining(RATE_KINDS.map((kind) => `rate_${kind}`)),
     );

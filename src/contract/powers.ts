@@ -2,6 +2,7 @@
 // owner in run/powers/, where the rules are applied.
 import type { Json, JsonObject, Outcome, Verdict } from "./call.ts";
 import type { AgentsPower } from "./powers/agents.ts";
+import type { AssetsPower } from "./powers/assets.ts";
 import type { BrowserPower } from "./powers/browser.ts";
 import type { ComputePower } from "./powers/compute.ts";
 import type { CodePower } from "./powers/code.ts";
@@ -17,6 +18,7 @@ import type { FetchPower, SecretsPower } from "./powers/web.ts";
 
 export interface ToolPowers {
   files: FilesPower;
+  assets: AssetsPower;
   fetch: FetchPower;
   secrets: SecretsPower;
   process: ProcessPower;
@@ -56,6 +58,8 @@ export interface EnginePower {
     readonly timeoutMs?: number;
     readonly metadata?: JsonObject;
   }): Promise<Outcome>;
+  /** For the notes of a tool that hands on outcomes: where content from outside in them came from. */
+  taintFrom(outcomes: readonly Outcome[]): JsonObject;
   /**
    * The same in the caller's stead, who sits and waits: progress and questions reach them, and a person's yes is
    * waited for as long as a door would. With `executionId` the call that was made under it is looked at instead.

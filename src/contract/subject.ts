@@ -4,7 +4,7 @@ import type { Call, Mode } from "./call.ts";
 /** What a stage decides about: a Call, or (discovery, explain) the same without an execution. */
 export interface Subject extends Pick<
   Call,
-  "caller" | "tool" | "requestedName" | "arguments" | "sessionId" | "ip" | "grant"
+  "caller" | "tool" | "requestedName" | "arguments" | "sessionId" | "ip" | "grant" | "taint"
 > {
   readonly action: "view" | "execute";
   /** The execution; null when nothing is executed. */
@@ -21,7 +21,7 @@ export interface Suppose {
 
 /** Why a person must be asked, and how. Collected from the stages, answered by the last one. */
 export interface Ask {
-  /** Slug: mode_asks, tool_asks, command_asks, host_asks, … */
+  /** Slug: mode_asks, tool_asks, command_asks, host_asks, tainted, … */
   readonly reason: string;
   /** For the approver: a sentence. */
   readonly message: string;

@@ -29,7 +29,7 @@ export type Category = (typeof CATEGORIES)[number];
 
 export const RISKS = ["safe", "moderate", "dangerous"] as const;
 export type Risk = (typeof RISKS)[number];
-/** People may also say it with the words of other houses (C3). */
+/** People may also say it with the words of other houses. */
 export const RISK_WORDS = [...RISKS, "low", "medium", "high"] as const;
 const SYNONYMS = { low: "safe", medium: "moderate", high: "dangerous" } as const;
 export const riskOf = (word: (typeof RISK_WORDS)[number]): Risk =>

@@ -5,13 +5,28 @@ const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"; // Crockford base32: no i, 
 const LETTERS = Buffer.from(ALPHABET);
 const BLOCK = 4096;
 
-export type IdPrefix = "usr" | "key" | "cap" | "req" | "inst";
+export type IdPrefix = "usr" | "key" | "cap" | "psn" | "req" | "inst";
 /** What travels in links and to other people: a name nobody guesses. */
 export type HandlePrefix =
-  "apr" | "rul" | "msg" | "whk" | "wfl" | "run" | "sch" | "pln" | "agt" | "grp" | "qst" | "sgn";
+  | "apr"
+  | "rul"
+  | "msg"
+  | "whk"
+  | "wfl"
+  | "run"
+  | "sch"
+  | "pln"
+  | "agt"
+  | "grp"
+  | "qst"
+  | "sgn"
+  | "ses"
+  | "trn"
+  | "ast"
+  | "use";
 
 export interface Ids {
-  /** `exec_<milliseconds>_<random>` (C12); 130 random bits, a name nobody guesses. */
+  /** `exec_<milliseconds>_<random>`; 130 random bits, a name nobody guesses. */
   execution(now: number): string;
   /** `<prefix>_<time><random>`: sorts by time, selects whole on a double click. */
   next(prefix: IdPrefix, now: number): string;

@@ -105,7 +105,7 @@ function besideOf(output: JsonObject): JsonObject | undefined {
   return beside;
 }
 
-/** True for what a tool upstream said of its own failure: its words are shown, not ours. */
+/** True for what an upstream tool said of its own failure: its words are shown, not ours. */
 export const isToolError = (output: Json): boolean =>
   isObject(output) && output[IS_ERROR_KEY] === true && isContent(output[CONTENT_KEY]);
 

@@ -2,6 +2,22 @@ import type { Json, JsonObject } from "../call.ts";
 
 export type AgentState = "running" | "success" | "failed" | "stopped" | "expired";
 
+/** For the notes of the tool: where content from outside in the agent's words may have come from. */
+interface Sourced {
+  readonly taint: JsonObject;
+}
+
+export interface AgentSeen {
+  agentId: string;
+  status: AgentState;
+  objective: string;
+  startedAt: number;
+  toolCalls: number;
+  tokens: number;
+  lastEvent: string;
+  result: Json;
+}
+
 /** Agents that work for the caller, never with more than the caller has; questions to people; drafts of tools. */
 export interface AgentsPower {
   spawn(request: {
@@ -11,32 +27,28 @@ export interface AgentsPower {
     budget: { toolCalls?: number; tokens?: number };
     lifetimeSeconds: number;
     wait: boolean;
-  }): Promise<{ agentId: string; status: AgentState; tools: string[]; result: Json }>;
+  }): Promise<{ agentId: string; status: AgentState; tools: string[]; result: Json } & Sourced>;
   communicate(request: {
     agentId: string;
     message: string;
     waitReply: boolean;
-  }): Promise<{ messageId: string; delivered: boolean; reply: string | null }>;
+  }): Promise<{ messageId: string; delivered: boolean; reply: string | null } & Sourced>;
   coordinate(request: {
     objective: string;
     agents: readonly string[];
     strategy: string;
     maxAgents: number;
-  }): Promise<{
-    groupId: string;
-    assignments: { agentId: string; task: string }[];
-    status: AgentState;
-  }>;
-  status(agentId: string): Promise<{
-    agentId: string;
-    status: AgentState;
-    objective: string;
-    startedAt: number;
-    toolCalls: number;
-    tokens: number;
-    lastEvent: string;
-    result: Json;
-  }>;
+    wait: boolean;
+  }): Promise<
+    {
+      groupId: string;
+      assignments: { agentId: string; task: string; status: AgentState; result: Json }[];
+      status: AgentState;
+    } & Sourced
+  >;
+  status(agentId: string): Promise<AgentSeen & Sourced>;
+  /** All agents that agent/coordinate made together. */
+  group(groupId: string): Promise<{ status: AgentState; agents: AgentSeen[] } & Sourced>;
   stop(
     agentId: string,
     reason: string | null,

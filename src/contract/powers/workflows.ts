@@ -70,6 +70,8 @@ export interface RunView {
   readonly steps: readonly StepView[];
   readonly output: Json;
   readonly error: Fault | null;
+  /** For the notes of the tool: where content from outside in it came from. */
+  readonly taint: JsonObject;
 }
 
 export interface StepView {

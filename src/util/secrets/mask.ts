@@ -1,4 +1,4 @@
-// What a masked value looks like, and which names hold values that nobody should read (L19).
+// What a masked value looks like, and which names hold values that nobody should read.
 
 export const MASK = "[masked]";
 

@@ -1,4 +1,4 @@
-// What the names of fields and the places of arguments say of values (L19).
+// What the names of fields and the places of arguments say of values.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { isMasked, isSecretField, secretKind } from "./mask.ts";
 import { programOf, type Program } from "./commands.ts";

@@ -1,4 +1,4 @@
-// The one way in which secrets are taken out of what is kept, logged, traced or told (T49): by the names of fields,
+// The one way in which secrets are taken out of what is kept, logged, traced or told: by the names of fields,
 // by the look of texts, and by the values the server itself knows. In the record each mask carries a keyed tag, so
 // that equal secrets can be recognised and none can be read.
 import { createHmac } from "node:crypto";
