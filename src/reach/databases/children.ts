@@ -4,8 +4,12 @@ import { fork, type ChildProcess } from "node:child_process";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import type { Limits } from "./database.ts";
 import { timedOut } from "./faults.ts";
+import { Exhausted, type Resource } from "../../util/exhaustion.ts";
 
-export type ChildAnswer = { readonly value: unknown } | { readonly fault: Fault };
+export type ChildAnswer =
+  | { readonly value: unknown }
+  /** `exhausted`: what was used up; the cause itself stays in the other process. */
+  | { readonly fault: Fault; readonly exhausted?: Resource };
 
 export interface Children {
   /** Sends the request to a free process. An abort or a timeout kills that process at once. */
@@ -97,7 +101,8 @@ export function createChildren(): Children {
         rest(child);
         if ("fault" in answer) {
           const { code, reason, message, ...extra } = answer.fault;
-          throw new AppError(code, reason, message, extra);
+          const cause = answer.exhausted ? { cause: new Exhausted(answer.exhausted) } : {};
+          throw new AppError(code, reason, message, { ...extra, ...cause });
         }
         return answer.value;
       } finally {

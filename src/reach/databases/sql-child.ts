@@ -3,6 +3,7 @@
 import { faultOf } from "../../contract/errors.ts";
 import type { ChildAnswer } from "./children.ts";
 import type { SqliteJob } from "./sqlite/run.ts";
+import { exhaustedBy } from "../../util/exhaustion.ts";
 
 export type ChildRequest =
   | { readonly kind: "sqlite"; readonly job: SqliteJob }
@@ -24,7 +25,8 @@ async function reply(request: ChildRequest): Promise<void> {
   try {
     message = { value: await answer(request) };
   } catch (cause) {
-    message = { fault: faultOf(cause) };
+    const exhausted = exhaustedBy(cause);
+    message = { fault: faultOf(cause), ...(exhausted === null ? {} : { exhausted }) };
   }
   process.send?.(message);
 }

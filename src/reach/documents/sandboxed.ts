@@ -7,6 +7,7 @@ import { AppError } from "../../contract/errors.ts";
 import type { Sandbox, SandboxJob, SandboxResult } from "../sandbox/sandbox.ts";
 import { mimeOf } from "../../util/files/mime.ts";
 import type { DocumentInput, Documents, ReadDocument } from "./documents.ts";
+import { Exhausted } from "../../util/exhaustion.ts";
 
 const MIB = 1_048_576;
 const NODE = "/ostiary/node";
@@ -83,7 +84,10 @@ function answerOf(result: SandboxResult, bytes: Uint8Array, signal: AbortSignal)
           "UNAVAILABLE",
           "resource_exhausted",
           "reading the document needs too much memory",
-          { remedy: "provide a smaller document, or name single pages" },
+          {
+            remedy: "provide a smaller document, or name single pages",
+            cause: new Exhausted("call_memory"),
+          },
         );
   const answer = answerShape.safeParse(parsed(result.stdout));
   if (!answer.success)

@@ -4,8 +4,9 @@ import type { Egress, EgressResponse } from "../egress/egress.ts";
 import { rulesForOperator } from "../egress/operator.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
-import type { Route, Tool } from "../../contract/tool.ts";
-import { UpstreamFault, type Credentials } from "../upstream/upstream.ts";
+import type { Route } from "../../contract/tool.ts";
+import { mayRepeat } from "../upstream/resilience.ts";
+import { failedTwice, UpstreamFault, type Credentials } from "../upstream/upstream.ts";
 import { readResponse, StatusFault } from "./response.ts";
 import { operationOf } from "./operation.ts";
 import { buildRequest, type ApiRequest } from "./request.ts";
@@ -55,19 +56,13 @@ export function apiCaller(p: ApiCallPowers): (call: Call) => Promise<ApiResponse
       try {
         return await attempt(call, route, row, p, 1);
       } catch (cause) {
-        if (call.signal.aborted || !mayRepeat(cause, tool)) throw cause;
-        return attempt(call, route, row, p, 2);
+        // A connection that broke; an answer, whatever it says, is one.
+        if (call.signal.aborted || cause instanceof StatusFault || !mayRepeat(cause, tool))
+          throw cause;
+        return attempt(call, route, row, p, 2).catch(failedTwice);
       }
     });
   };
-}
-
-/** A connection that broke; an answer, whatever it says, is one. */
-function mayRepeat(cause: unknown, { idempotent }: Tool): boolean {
-  if (!(cause instanceof UpstreamFault) || cause instanceof StatusFault) return false;
-  return (
-    (cause.kind === "closed" || cause.kind === "unreachable") && (!cause.dispatched || idempotent)
-  );
 }
 
 async function attempt(

@@ -1,101 +1,172 @@
 // Anthropic's models through their SDK, whose requests take our way out.
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
-import type { JsonObject } from "../../contract/call.ts";
-import type { Generated, GenerateRequest, ModelMessage } from "../../contract/powers/model.ts";
-import { providerFault, refused } from "./faults.ts";
-import type { Exchange, ModelAdapter, ModelSettings } from "./model.ts";
+import { AppError } from "../../contract/errors.ts";
+import type { GenerateRequest, ModelImage, ModelMessage } from "../../contract/powers/model.ts";
+import { MAX_CHAT_BYTES, type Exchange } from "./exchange.ts";
+import { cut, notUnderstood, ProviderFault, providerFault, refused } from "./faults.ts";
+import type { AdapterAnswer, ModelAdapter, ModelSettings } from "./model.ts";
+import { spoken, type Spoken } from "./spoken.ts";
 
 type Create = Anthropic.MessageCreateParamsNonStreaming;
+type Event = Anthropic.RawMessageStreamEvent;
 const DEFAULT_URL = "https://api.anthropic.com";
 const LOOK_TOKENS = 1_024;
 /** The tool by which a model hands over an answer of a wanted shape. */
 const ANSWER = "answer";
 const IMAGES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
+/** More than any answer may take; the call ends it earlier. */
+const TIMEOUT_MS = 600_000;
+/** What errors inside a stream would have had as status. */
+const STATUSES: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  rate_limit_error: 429,
+  overloaded_error: 529,
+};
 
 export function anthropic(settings: ModelSettings, name: string, exchange: Exchange): ModelAdapter {
-  const client = new Anthropic({
-    apiKey: settings.apiKey ?? "",
-    // Nothing from the environment.
-    authToken: null,
-    baseURL: settings.url ?? DEFAULT_URL,
-    // Retries and time limits are the engine's.
-    maxRetries: 0,
-    fetch: fetchThrough(exchange),
-  });
   const model = settings.model ?? name;
 
-  const create = async (request: Omit<Create, "model">): Promise<Anthropic.Message> => {
+  const generate = async (request: GenerateRequest): Promise<AdapterAnswer<"generate">> => {
+    const failed: { cause?: unknown } = {};
+    const client = new Anthropic({
+      apiKey: settings.apiKey ?? "",
+      // Nothing from the environment.
+      authToken: null,
+      baseURL: settings.url ?? DEFAULT_URL,
+      // Retries are those of all providers, in ask.ts.
+      maxRetries: 0,
+      timeout: TIMEOUT_MS,
+      // It would print what providers say.
+      logLevel: "off",
+      fetch: fetchThrough(exchange, request.onText !== undefined, failed),
+    });
+    const said = spoken(name, request);
+    const params = { model, ...paramsOf(name, request) };
     try {
-      const message = await client.messages.create({ model, ...request });
-      if (message.stop_reason === "refusal") throw refused(name);
-      return message;
+      if (!request.onText) return whole(name, said, request, await client.messages.create(params));
+      return await streamed(
+        { name, said, request },
+        await client.messages.create({ ...params, stream: true }),
+      );
     } catch (cause) {
-      if (cause instanceof APIError && typeof cause.status === "number")
-        throw providerFault(name, cause.status, JSON.stringify(cause.error ?? ""));
       // The SDK wraps what our own way out said.
-      throw cause instanceof Error && cause.cause !== undefined ? cause.cause : cause;
+      throw translated(name, failed.cause ?? cause, said.text);
     }
   };
 
   return {
-    async generate(request): Promise<Generated> {
-      const message = await create(paramsOf(request));
-      const calls = message.content.flatMap((block) =>
-        block.type === "tool_use"
-          ? [{ id: block.id, name: block.name, arguments: block.input as JsonObject }]
-          : [],
-      );
-      const shaped = request.schema && calls.find((call) => call.name === ANSWER);
-      const text = shaped ? JSON.stringify(shaped.arguments) : textOf(message);
-      const asked = shaped ? [] : calls;
-      return {
-        text,
-        calls: asked,
-        model: message.model,
-        usage: usageOf(message),
-        finishReason:
-          asked.length > 0
-            ? "tool_calls"
-            : message.stop_reason === "max_tokens"
-              ? "length"
-              : "stop",
-      };
-    },
+    generate,
     async look({ image, mime, prompt }) {
-      const media = IMAGES.find((known) => known === mime);
-      if (media === undefined)
-        throw providerFault(name, 400, `images of type ${mime} are not read`);
-      const source = {
-        type: "base64" as const,
-        media_type: media,
-        data: Buffer.from(image).toString("base64"),
-      };
-      const message = await create({
-        max_tokens: LOOK_TOKENS,
-        messages: [
-          {
-            role: "user",
-            content: [
-              { type: "image", source },
-              { type: "text", text: prompt },
-            ],
-          },
-        ],
+      const { text, usage, ...rest } = await generate({
+        messages: [{ role: "user", content: prompt, images: [{ mime, bytes: image }] }],
+        maxTokens: Math.min(LOOK_TOKENS, settings.limits?.outputTokens ?? LOOK_TOKENS),
       });
-      return { text: textOf(message), model: message.model, usage: usageOf(message) };
+      return { text, usage, model: rest.model };
     },
   };
 }
 
-function paramsOf({
-  messages,
-  system,
-  maxTokens,
-  temperature,
-  stop,
-  tools,
-  schema,
-}: GenerateRequest): Omit<Create, "model"> {
+function translated(name: string, cause: unknown, partial: string): unknown {
+  if (cause instanceof ProviderFault) return cause;
+  if (cause instanceof APIError) {
+    const { status, headers, error, type } = cause as APIError<
+      number | undefined,
+      Headers | undefined,
+      object | undefined
+    >;
+    return providerFault(name, status ?? STATUSES[type ?? ""] ?? 500, JSON.stringify(error ?? ""), {
+      retryAfter: headers?.get("retry-after") ?? undefined,
+      partial,
+    });
+  }
+  if (cause instanceof SyntaxError) return notUnderstood(name, "JSON", partial);
+  return cause instanceof AppError && partial !== "" ? cut(name, partial, cause) : cause;
+}
+
+function whole(
+  name: string,
+  said: Spoken,
+  request: GenerateRequest,
+  message: Anthropic.Message,
+): AdapterAnswer<"generate"> {
+  // The SDK reads JSON of any kind.
+  if (!Array.isArray(message.content)) throw notUnderstood(name, "content");
+  for (const [at, block] of message.content.entries()) {
+    if (block.type === "text") said.say(block.text);
+    if (block.type !== "tool_use") continue;
+    const json = JSON.stringify(block.input);
+    if (isAnswer(request, block.name)) said.say(json);
+    else said.call(String(at), { id: block.id, name: block.name, json });
+  }
+  return ended(name, said, message);
+}
+
+/** The one tool that a wanted shape is asked for with: its arguments are the answer. */
+const isAnswer = ({ schema }: GenerateRequest, tool: string): boolean =>
+  schema !== undefined && tool === ANSWER;
+
+interface Streaming {
+  readonly name: string;
+  readonly said: Spoken;
+  readonly request: GenerateRequest;
+}
+
+async function streamed(
+  { name, said, request }: Streaming,
+  events: AsyncIterable<Event>,
+): Promise<AdapterAnswer<"generate">> {
+  let message: Anthropic.Message | null = null;
+  let complete = false;
+  /** Blocks that are the wanted answer itself. */
+  const shaped = new Set<number>();
+  for await (const event of events) {
+    if (event.type === "message_start") message = event.message;
+    else if (event.type === "content_block_start" && event.content_block.type === "tool_use") {
+      const { id, name: tool } = event.content_block;
+      if (isAnswer(request, tool)) shaped.add(event.index);
+      else said.call(String(event.index), { id, name: tool });
+    } else if (event.type === "content_block_delta") {
+      const { delta, index } = event;
+      if (delta.type === "text_delta") said.say(delta.text);
+      else if (delta.type === "input_json_delta" && shaped.has(index)) said.say(delta.partial_json);
+      else if (delta.type === "input_json_delta")
+        said.call(String(index), { json: delta.partial_json });
+    } else if (event.type === "message_delta" && message) {
+      message.stop_reason = event.delta.stop_reason;
+      message.usage.output_tokens = event.usage.output_tokens;
+    } else if (event.type === "message_stop") complete = true;
+  }
+  if (!message) throw notUnderstood(name, "a message", said.text);
+  if (!complete) throw cut(name, said.text);
+  return ended(name, said, message);
+}
+
+function ended(
+  name: string,
+  said: Spoken,
+  { model, stop_reason: reason, usage }: Anthropic.Message,
+): AdapterAnswer<"generate"> {
+  if (reason === "refusal") throw refused(name, said.text);
+  return said.answer({
+    model,
+    usage: { input: inputOf(usage), output: usage.output_tokens },
+    finish: reason === "max_tokens" ? "length" : "stop",
+  });
+}
+
+/** What comes from the provider's cache, or goes there, was sent all the same. */
+const inputOf = (usage: Anthropic.Usage): number =>
+  usage.input_tokens +
+  (usage.cache_read_input_tokens ?? 0) +
+  (usage.cache_creation_input_tokens ?? 0);
+
+function paramsOf(
+  name: string,
+  { messages, system, maxTokens, temperature, stop, tools, schema }: GenerateRequest,
+): Omit<Create, "model"> {
   const offered = (tools ?? []).map((tool) => ({
     name: tool.name,
     description: tool.description,
@@ -117,7 +188,7 @@ function paramsOf({
         };
   return {
     max_tokens: maxTokens,
-    messages: messages.map(messageOf),
+    messages: messagesOf(name, messages),
     ...(system === undefined ? {} : { system }),
     // Beyond 1 there is nothing here.
     ...(temperature === undefined ? {} : { temperature: Math.min(1, temperature) }),
@@ -127,42 +198,72 @@ function paramsOf({
   };
 }
 
-function messageOf(message: ModelMessage): Anthropic.MessageParam {
-  if (message.role === "tool")
-    return {
-      role: "user",
-      content: [{ type: "tool_result", tool_use_id: message.callId, content: message.content }],
-    };
-  if (message.role === "user") return { role: "user", content: message.content };
-  const said = message.content === "" ? [] : [{ type: "text" as const, text: message.content }];
-  const calls = (message.calls ?? []).map(({ id, name, arguments: input }) => ({
-    type: "tool_use" as const,
-    id,
-    name,
-    input,
-  }));
-  return { role: "assistant", content: [...said, ...calls] };
+/** Results of one turn's calls, and what was said with them, are one message of the user. */
+function messagesOf(name: string, messages: readonly ModelMessage[]): Anthropic.MessageParam[] {
+  const turns: { role: "user" | "assistant"; content: Anthropic.ContentBlockParam[] }[] = [];
+  for (const message of messages) {
+    const role = message.role === "assistant" ? "assistant" : "user";
+    const content = blocksOf(name, message);
+    const last = turns.at(-1);
+    // A message without content is refused.
+    if (content.length === 0) continue;
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content });
+  }
+  return turns;
 }
 
-const textOf = ({ content }: Anthropic.Message): string =>
-  content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+function blocksOf(name: string, message: ModelMessage): Anthropic.ContentBlockParam[] {
+  if (message.role === "tool")
+    return [{ type: "tool_result", tool_use_id: message.callId, content: message.content }];
+  const said = message.content === "" ? [] : [{ type: "text" as const, text: message.content }];
+  if (message.role === "user")
+    return [...(message.images ?? []).map((image) => imageBlock(name, image)), ...said];
+  const calls = (message.calls ?? []).map(({ id, name: tool, arguments: input }) => ({
+    type: "tool_use" as const,
+    id,
+    name: tool,
+    input,
+  }));
+  return [...said, ...calls];
+}
 
-const usageOf = ({ usage }: Anthropic.Message) => ({
-  input: usage.input_tokens,
-  output: usage.output_tokens,
-});
+function imageBlock(name: string, { mime, bytes }: ModelImage): Anthropic.ImageBlockParam {
+  const media = IMAGES.find((known) => known === mime);
+  if (media === undefined) throw providerFault(name, 400, `images of type ${mime} are not read`);
+  const data = Buffer.from(bytes).toString("base64");
+  return { type: "image", source: { type: "base64", media_type: media, data } };
+}
 
-function fetchThrough(exchange: Exchange): typeof fetch {
+/** `failed` keeps what our own way out threw. */
+function fetchThrough(
+  exchange: Exchange,
+  streams: boolean,
+  failed: { cause?: unknown },
+): typeof fetch {
+  const keep = (cause: unknown): never => {
+    failed.cause = cause;
+    throw cause;
+  };
+  async function* kept(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } catch (cause) {
+      keep(cause);
+    }
+  }
   return async (input, init) => {
     const request = new Request(input, init);
-    const { status, headers, bytes } = await exchange({
+    const { status, headers, body } = await exchange({
       url: request.url,
       method: request.method === "GET" ? "GET" : "POST",
       headers: Object.fromEntries(request.headers),
       body: new Uint8Array(await request.arrayBuffer()),
-    });
+      maxBytes: MAX_CHAT_BYTES,
+      streams,
+    }).catch(keep);
     // Already decompressed and of known length: those words about it no longer hold.
     const { "content-encoding": _encoding, "content-length": _length, ...rest } = headers;
-    return new Response(Buffer.from(bytes), { status, headers: rest });
+    return new Response(ReadableStream.from(kept(body)), { status, headers: rest });
   };
 }

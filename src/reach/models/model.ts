@@ -1,99 +1,112 @@
-// The port to models: what each configured one can do, and one exchange with its provider through the egress guard.
-import { z } from "zod";
+// The port to models: which ones may be asked for something, in which order, and the adapter of each.
 import { AppError } from "../../contract/errors.ts";
-import type { ModelPower } from "../../contract/powers/model.ts";
+import type { ModelChoice, ModelPower } from "../../contract/powers/model.ts";
+import { chainOf, type Ability, type ModelsConfig, type ModelSettings } from "./config.ts";
+import type { Exchange } from "./exchange.ts";
+import { rateOf } from "./prices.ts";
 
-/** What a model may be asked for. */
-export const ABILITIES = ["generate", "embed", "image", "look", "transcribe", "speak"] as const;
-export type Ability = (typeof ABILITIES)[number];
-
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}$/;
-
-const modelConfig = z.strictObject({
-  provider: z.enum(["openai", "anthropic"]),
-  url: z
-    .string()
-    .max(2_048)
-    .regex(/^https?:\/\/\S+$/, "expected an http:// or https:// address")
-    .optional(),
-  apiKey: z.string().min(1).max(1_024).optional().meta({ writeOnly: true }),
-  /** The provider's own name for it; default: the name here. */
-  model: z.string().min(1).max(256).optional(),
-  abilities: z.array(z.enum(ABILITIES)).min(1).max(ABILITIES.length).default(["generate"]),
-  /** Voice that is used when a call names none. */
-  voice: z.string().min(1).max(128).optional(),
-});
-
-export const modelsConfig = z
-  .record(z.string().regex(NAME, "expected a name such as gpt-small"), modelConfig)
-  .describe(
-    "Models the ai tools and agents may use, by name, the first that can do it counts: `provider` (openai for any compatible server, anthropic), `url`, `apiKey`, `model` (the provider's name for it), `abilities` (generate, embed, image, look, transcribe, speak), `voice`.",
-  );
-
-export type ModelSettings = Readonly<Omit<z.output<typeof modelConfig>, "abilities">> & {
-  readonly abilities: readonly Ability[];
-};
-export type ModelsConfig = Readonly<Record<string, ModelSettings>>;
-
-/** One exchange; the provider's own address is the only one that can be reached. */
-export type Exchange = (request: {
-  readonly url: string;
-  readonly method: "GET" | "POST";
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
-}) => Promise<{
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: Uint8Array;
-}>;
+export type { ModelSettings };
 
 /** What an adapter offers; what it lacks, its models cannot do. */
-export type ModelAdapter = { readonly [A in Ability]?: ModelPower[A] };
+export type ModelAdapter = {
+  readonly [A in Ability]?: (request: Parameters<ModelPower[A]>[0]) => Promise<AdapterAnswer<A>>;
+};
 
-export interface OpenedModel {
+/** What the provider said; cost and attempts are known to whoever asked it. */
+export type AdapterAnswer<A extends Ability> = Omit<
+  Awaited<ReturnType<ModelPower[A]>>,
+  "cost" | "attempts"
+>;
+
+/** What was found out about a model while it was asked. */
+export interface ModelMemory {
+  /** It wants `max_completion_tokens` instead of `max_tokens`. */
+  completionTokens: boolean;
+}
+
+export interface Candidate {
   readonly name: string;
-  readonly provider: ModelSettings["provider"];
-  readonly adapter: ModelAdapter;
+  readonly settings: ModelSettings;
+  open(exchange: Exchange): Promise<ModelAdapter>;
 }
 
 export interface Models {
-  readonly names: readonly string[];
-  /** Throws model_unknown, no_capable_model or provider_not_configured. */
-  choose(ability: Ability, name: string | undefined, exchange: Exchange): Promise<OpenedModel>;
+  /**
+   * Whom to ask, in this order: the model that was named, or the best one, then its fallbacks. `sees`: pictures are
+   * part of what is said. Throws model_unknown, no_capable_model or provider_not_configured.
+   */
+  candidates(
+    tenantId: string,
+    ability: Ability,
+    choice: ModelChoice & { readonly sees?: boolean },
+  ): Promise<readonly [Candidate, ...Candidate[]]>;
 }
 
-export function openModels(config: ModelsConfig): Models {
-  const entries = Object.entries(config);
+/** The models of a tenant as they are now; they may be others the next time. */
+export type ModelsSource = (tenantId: string) => ModelsConfig | Promise<ModelsConfig>;
+
+const MAX_REMEMBERED = 1_000;
+
+export function openModels(source: ModelsSource): Models {
+  const memories = new Map<string, ModelMemory>();
+  const memoryOf = ({ url = "", model }: ModelSettings, name: string): ModelMemory => {
+    const key = `${url} ${model ?? name}`;
+    const memory = memories.get(key) ?? { completionTokens: false };
+    if (memories.size >= MAX_REMEMBERED) memories.clear();
+    memories.set(key, memory);
+    return memory;
+  };
   return {
-    names: entries.map(([name]) => name),
-    async choose(ability, wanted, exchange) {
-      if (entries.length === 0) throw notConfigured();
-      const named = wanted === undefined ? null : entries.find(([name]) => name === wanted);
-      if (named === undefined)
-        throw unknown(
-          wanted ?? "",
-          entries.map(([name]) => name),
-        );
-      const able = (named === null ? entries : [named]).find(([, { abilities }]) =>
-        abilities.includes(ability),
-      );
-      if (!able) throw incapable(ability, wanted);
-      const [name, settings] = able;
-      const adapter = await load(settings, name, exchange);
-      if (!adapter[ability]) throw incapable(ability, name);
-      return { name, provider: settings.provider, adapter };
+    async candidates(tenantId, ability, { model: wanted, allowed, sees = false }) {
+      const config = await source(tenantId);
+      const may = (name: string): boolean => allowed?.includes(name) ?? true;
+      const needed: readonly Ability[] = sees ? [ability, "look"] : [ability];
+      const can = (name: string): boolean =>
+        needed.every((one) => config[name]?.abilities.includes(one) ?? false);
+      const known = Object.keys(config).filter(may);
+      if (known.length === 0) throw notConfigured();
+      if (wanted !== undefined && !known.includes(wanted)) throw unknown(wanted, known);
+      const able = (wanted === undefined ? known : [wanted]).filter(can);
+      const [first] = ordered(able, ability, config);
+      if (first === undefined) throw incapable(needed, wanted);
+      const open = (name: string): Candidate => {
+        const settings = config[name] as ModelSettings;
+        const memory = memoryOf(settings, name);
+        return { name, settings, open: (exchange) => load(settings, name, exchange, memory) };
+      };
+      const [, ...fallbacks] = chainOf(config, first);
+      return [open(first), ...fallbacks.filter((name) => may(name) && can(name)).map(open)];
     },
   };
 }
 
+/** Cheapest first, then by priority, then as they were written. */
+function ordered(
+  names: readonly string[],
+  ability: Ability,
+  config: ModelsConfig,
+): readonly string[] {
+  const rank = (name: string): readonly [number, number] => {
+    const settings = config[name] as ModelSettings;
+    return [rateOf(ability, settings), settings.priority ?? Infinity];
+  };
+  return names.toSorted((a, b) => {
+    const [[rateA, priorityA], [rateB, priorityB]] = [rank(a), rank(b)];
+    if (rateA !== rateB) return rateA - rateB;
+    return priorityA === priorityB ? 0 : priorityA - priorityB;
+  });
+}
+
+/** Each provider is loaded with its first use. */
 async function load(
   settings: ModelSettings,
   name: string,
   exchange: Exchange,
+  memory: ModelMemory,
 ): Promise<ModelAdapter> {
   if (settings.provider === "anthropic")
     return (await import("./anthropic.ts")).anthropic(settings, name, exchange);
-  return (await import("./openai.ts")).openAi(settings, name, exchange);
+  return (await import("./openai.ts")).openAi(settings, name, exchange, memory);
 }
 
 function notConfigured(): AppError {
@@ -107,13 +120,12 @@ function unknown(wanted: string, known: readonly string[]): AppError {
     "EXECUTION_FAILED",
     "model_unknown",
     `there is no model ${JSON.stringify(wanted)} here`,
-    {
-      remedy: `use one of ${known.join(", ")}, or leave the model out`,
-    },
+    { remedy: `use one of ${known.join(", ")}, or leave the model out` },
   );
 }
 
-function incapable(ability: Ability, name: string | undefined): AppError {
+export function incapable(abilities: readonly Ability[], name: string | undefined): AppError {
+  const ability = abilities.join(" and ");
   const who = name === undefined ? "no configured model" : `the model ${name}`;
   const can = name === undefined ? "can" : "cannot";
   return new AppError("EXECUTION_FAILED", "no_capable_model", `${who} ${can} ${ability}`, {

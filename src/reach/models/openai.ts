@@ -1,75 +1,104 @@
 // Any server that speaks the OpenAI interface: OpenAI itself, Ollama, vLLM, OpenRouter and others.
-import type { Json, JsonObject } from "../../contract/call.ts";
-import type {
-  Generated,
-  GenerateRequest,
-  ModelMessage,
-  Usage,
-} from "../../contract/powers/model.ts";
-import { notUnderstood, providerFault, refused } from "./faults.ts";
-import type { Exchange, ModelAdapter, ModelSettings } from "./model.ts";
+import { AppError } from "../../contract/errors.ts";
+import type { GenerateRequest } from "../../contract/powers/model.ts";
+import {
+  bytesOf,
+  errorText,
+  MAX_ANSWER_BYTES,
+  MAX_CHAT_BYTES,
+  type Exchange,
+  type ExchangeResponse,
+} from "./exchange.ts";
+import { notUnderstood, providerFault } from "./faults.ts";
+import type { AdapterAnswer, ModelAdapter, ModelMemory, ModelSettings } from "./model.ts";
 import { multipart } from "./multipart.ts";
+import {
+  bodyOf,
+  completed,
+  parsed,
+  streamed,
+  usageOf,
+  type Completion,
+  type Counted,
+} from "./openai-chat.ts";
+import { secondsOf } from "./sound.ts";
 
 const DEFAULT_URL = "https://api.openai.com/v1";
 const MIMES = { mp3: "audio/mpeg", wav: "audio/wav", ogg: "audio/ogg" } as const;
 /** What this interface calls our formats. */
 const FORMATS = { mp3: "mp3", wav: "wav", ogg: "opus" } as const;
+const JSON_TYPE = "application/json";
+/** A description of a picture is not longer. */
+const LOOK_TOKENS = 4_096;
 
-export function openAi(settings: ModelSettings, name: string, exchange: Exchange): ModelAdapter {
+interface Sent {
+  readonly body: string | Uint8Array;
+  readonly type: string;
+  readonly maxBytes?: number;
+  readonly streams?: boolean;
+}
+
+export function openAi(
+  settings: ModelSettings,
+  name: string,
+  exchange: Exchange,
+  memory: ModelMemory,
+): ModelAdapter {
   const base = (settings.url ?? DEFAULT_URL).replace(/\/+$/, "");
   const model = settings.model ?? name;
   const auth = settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` };
 
-  const post = async (
-    path: string,
-    body: string | Uint8Array,
-    type: string,
-  ): Promise<Uint8Array> => {
-    const headers = { ...auth, "content-type": type, accept: "application/json, audio/*" };
-    const { status, bytes } = await exchange({
+  const post = async (path: string, { body, type, streams, maxBytes }: Sent) => {
+    const response = await exchange({
       url: `${base}${path}`,
       method: "POST",
-      headers,
+      headers: { ...auth, "content-type": type, accept: acceptOf(streams) },
       body,
+      maxBytes: maxBytes ?? MAX_ANSWER_BYTES,
+      ...(streams && { streams }),
     });
-    if (status < 200 || status >= 300) throw providerFault(name, status, textOf(bytes));
-    return bytes;
+    if (response.status >= 200 && response.status < 300) return response;
+    const retryAfter = response.headers["retry-after"];
+    throw providerFault(name, response.status, await errorText(response), { retryAfter });
+  };
+  const answerOf = async <T extends object>(response: ExchangeResponse): Promise<T> => {
+    const answer = parsed<T>((await bytesOf(response)).toString("utf8"));
+    if (answer === null) throw notUnderstood(name, "JSON");
+    return answer;
   };
   const ask = async (path: string, body: object): Promise<Answer> =>
-    parsed(name, await post(path, JSON.stringify(body), "application/json"));
+    answerOf(await post(path, { body: JSON.stringify(body), type: JSON_TYPE }));
 
-  const chat = async (body: object): Promise<{ choice: Choice; usage: Usage; model: string }> => {
-    const answer = await ask("/chat/completions", { model, ...body });
-    const choice = answer.choices?.[0];
-    if (!choice?.message) throw notUnderstood(name, "a choice");
-    if (choice.message.refusal || choice.finish_reason === "content_filter") throw refused(name);
-    return { choice, usage: usageOf(answer), model: answer.model ?? model };
+  const chat = async (request: GenerateRequest): Promise<AdapterAnswer<"generate">> => {
+    const send = () =>
+      post("/chat/completions", {
+        body: JSON.stringify({
+          model,
+          ...bodyOf(request, memory.completionTokens ? "max_completion_tokens" : "max_tokens"),
+        }),
+        type: JSON_TYPE,
+        maxBytes: MAX_CHAT_BYTES,
+        streams: request.onText !== undefined,
+      });
+    const response = await send().catch((cause: unknown) => {
+      if (memory.completionTokens || !wantsOtherWord(cause)) throw cause;
+      memory.completionTokens = true;
+      return send();
+    });
+    const asked = { name, model, request };
+    if (request.onText && isStream(response)) return streamed(asked, response.body);
+    return completed(asked, await answerOf<Completion>(response));
   };
 
   return {
-    async generate(request): Promise<Generated> {
-      const { choice, usage, model: used } = await chat(bodyOf(request));
-      const calls = (choice.message.tool_calls ?? []).map(({ id, function: asked }) => ({
-        id,
-        name: asked.name,
-        arguments: argumentsOf(name, asked.arguments),
-      }));
-      return {
-        text: choice.message.content ?? "",
-        calls,
-        model: used,
-        usage,
-        finishReason: finishOf(choice, calls.length),
-      };
-    },
+    generate: chat,
     async look({ image, mime, prompt }) {
-      const url = `data:${mime};base64,${Buffer.from(image).toString("base64")}`;
-      const content = [
-        { type: "text", text: prompt },
-        { type: "image_url", image_url: { url } },
-      ];
-      const { choice, usage, model: used } = await chat({ messages: [{ role: "user", content }] });
-      return { text: choice.message.content ?? "", model: used, usage };
+      const images = [{ mime, bytes: image }];
+      const { text, usage, ...rest } = await chat({
+        messages: [{ role: "user", content: prompt, images }],
+        maxTokens: Math.min(LOOK_TOKENS, settings.limits?.outputTokens ?? LOOK_TOKENS),
+      });
+      return { text, usage, model: rest.model };
     },
     async embed({ input, dimensions }) {
       const answer = await ask("/embeddings", {
@@ -81,7 +110,7 @@ export function openAi(settings: ModelSettings, name: string, exchange: Exchange
       const embeddings = rows.map(({ embedding }) => embedding ?? []);
       if (embeddings.length !== input.length)
         throw notUnderstood(name, "an embedding for each text");
-      return { model: answer.model ?? model, embeddings, usage: usageOf(answer) };
+      return { model: answer.model ?? model, embeddings, usage: usageOf(answer.usage) };
     },
     async image({ prompt, size, quality, count }) {
       const answer = await ask("/images/generations", {
@@ -108,7 +137,7 @@ export function openAi(settings: ModelSettings, name: string, exchange: Exchange
         ...(timestamps ? [{ name: "timestamp_granularities[]", value: "segment" }] : []),
         { name: "file", value: audio, file },
       ]);
-      const answer = parsed(name, await post("/audio/transcriptions", body, type));
+      const answer = await answerOf<Answer>(await post("/audio/transcriptions", { body, type }));
       if (answer.text === undefined) throw notUnderstood(name, "a text");
       const segments = (answer.segments ?? []).map(({ start, end, text }) => ({
         start,
@@ -116,6 +145,7 @@ export function openAi(settings: ModelSettings, name: string, exchange: Exchange
         text,
       }));
       return {
+        model,
         text: answer.text,
         language: answer.language ?? null,
         durationSeconds: answer.duration ?? null,
@@ -130,18 +160,17 @@ export function openAi(settings: ModelSettings, name: string, exchange: Exchange
         speed,
         response_format: FORMATS[format],
       };
-      return {
-        audio: await post("/audio/speech", JSON.stringify(body), "application/json"),
-        mime: MIMES[format],
-      };
+      const audio = await bytesOf(
+        await post("/audio/speech", { body: JSON.stringify(body), type: JSON_TYPE }),
+      );
+      return { model, audio, mime: MIMES[format], seconds: secondsOf(audio, text, speed) };
     },
   };
 }
 
 interface Answer {
   model?: string;
-  choices?: Choice[];
-  usage?: { prompt_tokens?: number; completion_tokens?: number; total_tokens?: number };
+  usage?: Counted;
   data?: { index?: number; embedding?: number[]; b64_json?: string; revised_prompt?: string }[];
   text?: string;
   language?: string;
@@ -149,100 +178,12 @@ interface Answer {
   segments?: { start: number; end: number; text: string }[];
 }
 
-interface Choice {
-  finish_reason?: string;
-  message: {
-    content?: string | null;
-    refusal?: string | null;
-    tool_calls?: { id: string; function: { name: string; arguments: string } }[];
-  };
-}
+const acceptOf = (streams: boolean | undefined): string =>
+  streams ? "text/event-stream, application/json" : "application/json, audio/*";
 
-function bodyOf({
-  messages,
-  system,
-  maxTokens,
-  temperature,
-  stop,
-  tools,
-  schema,
-}: GenerateRequest): JsonObject {
-  return {
-    messages: [
-      ...(system === undefined ? [] : [{ role: "system", content: system }]),
-      ...messages.map(messageOf),
-    ],
-    max_tokens: maxTokens,
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(stop === undefined || stop.length === 0 ? {} : { stop }),
-    ...(tools === undefined || tools.length === 0
-      ? {}
-      : {
-          tools: tools.map(({ name, description, schema: parameters }) => ({
-            type: "function",
-            function: { name, description, parameters },
-          })),
-        }),
-    ...(schema === undefined
-      ? {}
-      : {
-          response_format: {
-            type: "json_schema",
-            json_schema: { name: "answer", schema, strict: false },
-          },
-        }),
-  };
-}
+const isStream = ({ headers }: ExchangeResponse): boolean =>
+  (headers["content-type"] ?? "").toLowerCase().startsWith("text/event-stream");
 
-function messageOf(message: ModelMessage): JsonObject {
-  if (message.role === "tool")
-    return { role: "tool", tool_call_id: message.callId, content: message.content };
-  if (message.role === "user" || !message.calls?.length)
-    return { role: message.role, content: message.content };
-  const calls = message.calls.map(({ id, name, arguments: given }) => ({
-    id,
-    type: "function",
-    function: { name, arguments: JSON.stringify(given) },
-  }));
-  return { role: "assistant", content: message.content, tool_calls: calls };
-}
-
-function finishOf({ finish_reason: reason }: Choice, calls: number): Generated["finishReason"] {
-  if (calls > 0) return "tool_calls";
-  return reason === "length" ? "length" : "stop";
-}
-
-/**
- * Models write arguments as text, and not always well: what cannot be read is theirs to hear about, as no arguments.
- */
-function argumentsOf(name: string, text: string): JsonObject {
-  let value: Json;
-  try {
-    value = JSON.parse(text === "" ? "{}" : text) as Json;
-  } catch {
-    throw notUnderstood(name, "arguments that are JSON");
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw notUnderstood(name, "arguments that are an object");
-  return value as JsonObject;
-}
-
-function usageOf({ usage }: Answer): Usage {
-  const input = usage?.prompt_tokens ?? 0;
-  return {
-    input,
-    output: usage?.completion_tokens ?? Math.max(0, (usage?.total_tokens ?? 0) - input),
-  };
-}
-
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
-
-function parsed(name: string, bytes: Uint8Array): Answer {
-  try {
-    const value = JSON.parse(textOf(bytes)) as unknown;
-    if (typeof value === "object" && value !== null) return value;
-  } catch {
-    // Told below.
-  }
-  throw notUnderstood(name, "JSON");
-}
+/** Newer models of OpenAI refuse `max_tokens` and say which word they want. */
+const wantsOtherWord = (cause: unknown): boolean =>
+  cause instanceof AppError && cause.message.includes("max_completion_tokens");

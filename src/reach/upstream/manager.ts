@@ -158,7 +158,10 @@ function openHandle(row: ServerRow, p: UpstreamsPowers, notify: Notify): ServerH
       if (status === "up") notify(row.name, "ostiary/connected", {});
     },
   });
-  const resilience = openResilience(row.name, row.settings);
+  const resilience = openResilience(row.name, row.settings, (breaker) => {
+    tail.add(`[ostiary] breaker ${breaker}`);
+    p.report({ server: row.name, breaker }, "the breaker of a server changed its state");
+  });
   const handle: ServerHandle = { row, pool, tail, resilience, guard: null };
   resilience
     .then((guard) => (handle.guard = guard))

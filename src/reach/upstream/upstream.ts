@@ -9,6 +9,7 @@ import type {
   Progress,
 } from "../../contract/call.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
+import type { BreakerState } from "../breaker.ts";
 
 /** What a server is reached with on behalf of a user. */
 export interface Credential {
@@ -73,6 +74,8 @@ export class UpstreamFault extends Error {
   readonly dispatched: boolean;
   /** The server's own error, where it answered with one. */
   readonly rpc: { readonly code: number; readonly message: string; readonly data?: Json } | null;
+  /** How often it was tried. */
+  attempts = 1;
   constructor(
     kind: FaultKind,
     message: string,
@@ -83,6 +86,12 @@ export class UpstreamFault extends Error {
     this.dispatched = options.dispatched;
     this.rpc = options.rpc ?? null;
   }
+}
+
+/** The second attempt failed as well: the record says that there were two. */
+export function failedTwice(cause: unknown): never {
+  if (cause instanceof UpstreamFault) cause.attempts = 2;
+  throw cause;
 }
 
 /**
@@ -110,7 +119,7 @@ export interface ServerHealth {
   readonly era: Connection["era"] | null;
   readonly protocolVersion: string | null;
   readonly serverInfo: JsonObject | null;
-  readonly breaker: "closed" | "half_open" | "open";
+  readonly breaker: BreakerState;
   readonly inFlight: number;
   readonly queued: number;
   readonly since: number;

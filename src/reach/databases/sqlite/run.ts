@@ -21,6 +21,7 @@ import { authorize, type Authorizer } from "./authorizer.ts";
 import { columnsOf, isMain, isOwnStore, shapeOf, tablesOf } from "./catalogue.ts";
 import { changeStatements, insertStatement, type Dialect, type Statement } from "../statements.ts";
 import { Rows, cellOf } from "../values.ts";
+import { Exhausted } from "../../../util/exhaustion.ts";
 
 export interface SqliteJob {
   readonly name: string;
@@ -268,8 +269,13 @@ function translate(cause: unknown, name: string, ground: Ground | null): unknown
         "UNAVAILABLE",
         "resource_exhausted",
         "the statement needs more memory than it may have",
-        { remedy: "ask for less" },
+        { remedy: "ask for less", cause: new Exhausted("call_memory") },
       );
+    case 13: // full
+      return new AppError("UNAVAILABLE", "resource_exhausted", "the database's disk is full", {
+        remedy: "free some space, then repeat the call",
+        cause,
+      });
     case 14:
       return connectFailed(name, "the file cannot be opened");
     case 26:

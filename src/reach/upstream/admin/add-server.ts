@@ -22,7 +22,7 @@ interface AddPowers extends Pick<
 
 const MAX_PER_TENANT = 200;
 
-export function createServerAdding(p: AddPowers): Pick<ServerAdmin, "add" | "import"> {
+export function createServerAdding(p: AddPowers): Pick<ServerAdmin, "add" | "checkNew" | "import"> {
   const { servers } = p.store;
 
   const add: ServerAdmin["add"] = async (actor, made, signal) => {
@@ -41,6 +41,9 @@ export function createServerAdding(p: AddPowers): Pick<ServerAdmin, "add" | "imp
 
   return {
     add,
+    async checkNew(actor, made) {
+      await readNewServer(actor, made, p);
+    },
     async import(actor, text, { only, ...box }, signal) {
       assertAdmin(actor);
       const { importServers } = await import("./import-clients.ts");

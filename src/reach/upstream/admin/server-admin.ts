@@ -172,6 +172,8 @@ export interface ImportedEntry {
 /** Only administrators, and only servers of their tenant. Throws NOT_FOUND, BAD_REQUEST, FORBIDDEN or CONFLICT. */
 export interface ServerAdmin {
   add(actor: Caller, made: NewServer, signal: AbortSignal): Promise<ServerCheck>;
+  /** Throws what `add` would before it writes or connects. */
+  checkNew(actor: Caller, made: NewServer): Promise<void>;
   list(actor: Caller): Promise<readonly ServerView[]>;
   get(actor: Caller, name: string): Promise<ServerView>;
   update(actor: Caller, name: string, edit: ServerEdit, signal: AbortSignal): Promise<ServerCheck>;

@@ -8,8 +8,8 @@ import { sideMessageOptions } from "../messages/side-messages.ts";
 import type { ServerHandle, UpstreamsPowers } from "../manager.ts";
 import type { OfferedTools } from "../definitions/checks.ts";
 import type { Lease } from "./pool.ts";
-import type { Resilience } from "../resilience.ts";
-import { UpstreamFault, type Connection, type UpstreamResult } from "../upstream.ts";
+import { mayRepeat, type Resilience } from "../resilience.ts";
+import { failedTwice, UpstreamFault, type Connection, type UpstreamResult } from "../upstream.ts";
 
 type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift" | "cleaned"> & {
   readonly earlyChecks: EarlyChecks;
@@ -74,17 +74,9 @@ function callWithRetry(
     (result) => ({ result, attempts: 1 }),
     async (cause: unknown) => {
       if (call.signal.aborted || !mayRepeat(cause, tool)) throw cause;
-      return { result: await callOnce(call, route, handle, p), attempts: 2 };
+      const result = await callOnce(call, route, handle, p).catch(failedTwice);
+      return { result, attempts: 2 };
     },
-  );
-}
-
-/** Only a broken connection: any other failure would happen again. */
-function mayRepeat(cause: unknown, { idempotent }: Tool): boolean {
-  if (!(cause instanceof UpstreamFault)) return false;
-  if (cause.kind === "session_lost") return true; // the server says that it does not know the session: it did nothing
-  return (
-    (cause.kind === "closed" || cause.kind === "unreachable") && (!cause.dispatched || idempotent)
   );
 }
 
