@@ -191,6 +191,20 @@ describe("asking", () => {
     expect(await desk.parts.approvals.ofExecution(call.id)).toMatchObject({ holdSeconds: 0 });
   });
 
+  test("who decides learns what the agent has read, also where that is not why they are asked", async () => {
+    const desk = await open();
+    const taint = [
+      { tool: "web/get", executionId: "exec_1", from: "example.com", reader: "chat" as const },
+    ];
+    const call = desk.call({}, { taint });
+    await desk.parts.approvals.request(call, asks, []);
+    const { reasons = [] } = (await desk.store.approvals.ofExecution(call.id)) ?? {};
+    expect(reasons).toEqual([
+      ...asks,
+      { reason: "tainted", message: expect.stringContaining("example.com") as string },
+    ]);
+  });
+
   test("a name without a tool cannot ask", async () => {
     const desk = await open();
     const work = desk.parts.approvals.request(desk.call({}, { tool: null }), asks, []);

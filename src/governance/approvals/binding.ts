@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { narrowingOf, type Caller, type JsonObject } from "../../contract/call.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
+import type { Subject } from "../../contract/subject.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { canonicalJson } from "../../util/json/json.ts";
 
@@ -18,6 +19,8 @@ export interface Bound {
 /** And how far whoever asks was narrowed: an agent's call is another one than the same call of its caller. */
 export interface Narrowed extends Bound {
   readonly narrowing: string;
+  /** A yes to a call is no yes to the same call of somebody who has read content from outside. */
+  readonly tainted: boolean;
 }
 
 /** The part of a call that a yes is about. */
@@ -25,9 +28,10 @@ export interface BoundSubject {
   readonly caller: Caller;
   readonly tool: Tool | null;
   readonly arguments: JsonObject;
+  readonly taint?: Subject["taint"];
 }
 
-export function boundOf({ caller, tool }: BoundSubject, policyVersion: string): Narrowed {
+export function boundOf({ caller, tool, taint }: BoundSubject, policyVersion: string): Narrowed {
   return {
     tenantId: caller.tenantId,
     requester: caller.userId,
@@ -37,6 +41,7 @@ export function boundOf({ caller, tool }: BoundSubject, policyVersion: string): 
     toolPin: tool?.pin ?? "",
     policyVersion,
     narrowing: narrowingOf(caller),
+    tainted: taint !== undefined,
   };
 }
 
@@ -53,6 +58,7 @@ export function bindingOf(bound: Narrowed, args: JsonObject): string {
     toolPin,
     policyVersion,
     narrowing,
+    ...(bound.tainted ? { tainted: true } : {}),
     arguments: args,
   });
   return createHash("sha256").update(text).digest("hex");
@@ -76,7 +82,8 @@ export function differences(
   if (now.toolName !== row.toolName || now.toolPin !== row.toolPin) changed.push("tool");
   // The row keeps no arguments in the clear: they are the same when they give the same hash with everything else as
   // it was.
-  if (bindingOf({ ...row, narrowing: now.narrowing }, subject.arguments) !== row.binding)
+  const { narrowing, tainted } = now;
+  if (bindingOf({ ...row, narrowing, tainted }, subject.arguments) !== row.binding)
     changed.push("arguments");
   if (now.policyVersion !== row.policyVersion) changed.push("policy");
   return changed;

@@ -1,6 +1,7 @@
 // The arguments an approver wants instead of the caller's: unmasked, validated and sealed anew.
 import { narrowingOf, type JsonObject, type Mandate } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
+import { taintIn } from "../../contract/taint.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import { canonicalJson } from "../../util/json/json.ts";
 import { bindingOf } from "./binding.ts";
@@ -50,6 +51,13 @@ export async function editOf(
     arguments: await p.masker.valueInSlices(args),
     sealed: seal.close(row.id, { ...call, arguments: args }),
     // What has no mandate is over, and was ended before.
-    binding: bindingOf({ ...row, narrowing: narrowingOf(call.mandate as Mandate) }, args),
+    binding: bindingOf(
+      {
+        ...row,
+        narrowing: narrowingOf(call.mandate as Mandate),
+        tainted: taintIn(call.metadata).length > 0,
+      },
+      args,
+    ),
   };
 }

@@ -1,5 +1,6 @@
 // A granted approval: the call it stands for is opened again, and the grant is used up by exactly one run.
 import type { Fault } from "../../contract/errors.ts";
+import { taintIn } from "../../contract/taint.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { Approvals } from "./approval.ts";
 import { differences } from "./binding.ts";
@@ -58,8 +59,10 @@ export function createGrant(
       const tool = known && p.governance.asGoverned(known, waiting.arguments);
       // A span of its own in the same trace: the span that asked has ended.
       const trace = { ...waiting.trace, spanId: p.ids.hex(8), parentSpanId: waiting.trace.spanId };
+      const taint = taintIn(waiting.metadata);
       return {
         ...waiting,
+        ...(taint.length > 0 ? { taint } : {}),
         id: row.executionId,
         action: "execute",
         caller,

@@ -1,6 +1,7 @@
 // A held call asks for approval: the request is durable, counted per requester, and joins one that waits already.
 import type { Call } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
+import { taintText } from "../../contract/taint.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { Approvals } from "./approval.ts";
@@ -41,7 +42,7 @@ export function createRequest(
       sealed: seal.close(id, waitingCall(call, call.arguments)),
       editedSealed: null,
       risk: tool.risk,
-      reasons: asks.map(({ reason, message, rule }) => ({
+      reasons: withTaint(asks, call).map(({ reason, message, rule }) => ({
         reason,
         message: p.masker.text(message),
         ...(rule === undefined ? {} : { rule }),
@@ -125,7 +126,14 @@ function requestedBody(row: ApprovalRow, seal: Seal, p: Pick<ApprovalPowers, "cu
   };
 }
 
-function rowOf({ narrowing: _narrowing, ...bound }: Narrowed): Bound {
+/** Whoever decides learns what the agent has read, also where that is not why they are asked. */
+function withTaint(asks: Asks, { taint = [] }: Call): Asks {
+  const message = taintText(taint);
+  if (message === null || asks.some(({ reason }) => reason === "tainted")) return asks;
+  return [...asks, { reason: "tainted", message }];
+}
+
+function rowOf({ narrowing: _narrowing, tainted: _tainted, ...bound }: Narrowed): Bound {
   return bound;
 }
 

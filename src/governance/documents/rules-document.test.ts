@@ -52,7 +52,7 @@ test("C5: a new version is effective as soon as it is applied, everywhere the ol
     Object.keys(sensors).length,
     transitions.length,
     lowWarning,
-  ]).toEqual(["2", 15, 7, 9, 0.8]);
+  ]).toEqual(["2", 15, 8, 9, 0.8]);
   expect(governance.describe("ALERT")).toBe("elevated risk or load");
   expect(governance.budget("free", "tool_calls")).toBe(100);
   expect(governance.approvalRules(tool).approvals).toBe(1);

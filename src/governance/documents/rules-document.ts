@@ -39,6 +39,8 @@ export function createGovernanceHolder(
       hostsFor: (subject) => current.hostsFor(subject),
       isVariableDenied: (name) => current.isVariableDenied(name),
       judgeArguments: (subject) => current.judgeArguments(subject),
+      taintRule: (tool, taint) => current.taintRule(tool, taint),
+      minds: (reader) => current.minds(reader),
       approvalRules: (tool) => current.approvalRules(tool),
       asGoverned: (tool, given) => current.asGoverned(tool, given),
       get limits() {

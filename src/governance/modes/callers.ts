@@ -12,6 +12,8 @@ export interface CallerCounts {
   add(caller: string, at: number, windowMs: number): number;
   /** The highest count of any caller. */
   worst(since: number): number;
+  /** How many callers were counted at all. */
+  callers(since: number): number;
 }
 
 /** Beyond this many the one that was counted first leaves: a bound on memory, not on the truth of the others. */
@@ -37,6 +39,13 @@ export function createCallerCounts(): CallerCounts {
         else worst = Math.max(worst, count);
       }
       return worst;
+    },
+    callers(since) {
+      let callers = 0;
+      for (const [caller, tally] of tallies)
+        if (tally.count(since) > 0) callers++;
+        else tallies.delete(caller);
+      return callers;
     },
   };
 }

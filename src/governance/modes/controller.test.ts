@@ -407,6 +407,7 @@ test("the sensors are off unless a rule switches them on, and readings tell them
     "denials",
     "dangerous_calls",
     "audit_failures",
+    "exhausted",
   ]);
   expect(readings[0]).toEqual({
     name: "cpu",

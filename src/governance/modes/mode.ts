@@ -1,5 +1,6 @@
 // The operating mode as the rest of the server sees it: what it is, who changed it and why, and when it ends.
 import type { Caller, Mode, Verdict } from "../../contract/call.ts";
+import type { Resource } from "../../util/exhaustion.ts";
 
 export interface ModeState {
   readonly mode: Mode;
@@ -48,7 +49,13 @@ export type ModeSignal =
   | { readonly kind: "audit_failed" }
   /** The database is older than what was written outside of it. */
   | { readonly kind: "rolled_back" }
-  | { readonly kind: "disk_full" };
+  /** Something failed because this was used up. `by` says what, for the reason of a change. */
+  | {
+      readonly kind: "exhausted";
+      readonly resource: Resource;
+      readonly by: string;
+      readonly caller?: Caller;
+    };
 
 export interface ModeController {
   /** Throws when it cannot be confirmed (a shared store that does not answer): the gate then denies. */

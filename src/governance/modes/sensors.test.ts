@@ -17,7 +17,7 @@ const F07: TransitionRule[] = [
   {
     from: "NORMAL",
     to: "DEGRADED",
-    when: { firing: ["memory", "disk", "audit_failures"] },
+    when: { firing: ["memory", "disk", "audit_failures", "exhausted"] },
     needsHuman: false,
   },
   { from: "ALERT", to: "NORMAL", when: { quietSeconds: 300 }, needsHuman: human },
@@ -45,6 +45,7 @@ beforeEach(async () => {
     denials: counted(3, 600),
     dangerous_calls: counted(6, 60),
     audit_failures: counted(1, 60),
+    exhausted: counted(3, 60),
   };
   authority = await ground.open();
 });
@@ -149,12 +150,59 @@ describe("the machine", () => {
   });
 
   test("R078: a write that failed for lack of space degrades at the next tick", async () => {
-    authority.signal({ kind: "disk_full" });
+    authority.signal({ kind: "exhausted", resource: "disk", by: "the record" });
     await ground.pass(5);
-    expect(authority.current()).toMatchObject({ mode: "DEGRADED", by: "sensor:disk" });
+    expect(authority.current()).toMatchObject({
+      mode: "DEGRADED",
+      by: "sensor:disk",
+      reason: "disk is 100, threshold 95 (the disk was full: the record)",
+    });
     expect(firing("disk")).toBe(true);
     await ground.pass(90);
     expect(firing("disk")).toBe(false);
+  });
+
+  test.each([
+    ["memory", "no memory was left"],
+    ["files", "too many files were open"],
+  ] as const)("R078: a machine out of %s degrades at the next tick", async (resource, words) => {
+    authority.signal({ kind: "exhausted", resource, by: "file/read, exec_1" });
+    await ground.pass(5);
+    expect(authority.current()).toMatchObject({
+      mode: "DEGRADED",
+      by: "sensor:exhausted",
+      reason: `exhausted is 3, threshold 3 (${words}: file/read, exec_1)`,
+    });
+    await ground.pass(90);
+    expect([firing("exhausted"), mode()]).toEqual([false, "DEGRADED"]);
+    await ground.pass(300);
+    expect(authority.current()).toMatchObject({ mode: "DEGRADED", proposal: { mode: "NORMAL" } });
+  });
+
+  test("R078: DEGRADED by exhaustion goes back by itself where the table says so", async () => {
+    const unlessBy = ["exhausted"];
+    ground.transitions = F07.map((row) =>
+      row.from === "DEGRADED" && row.to === "NORMAL" ? { ...row, unlessBy } : row,
+    );
+    authority.signal({ kind: "exhausted", resource: "memory", by: "x" });
+    await ground.pass(300);
+    expect(mode()).toBe("DEGRADED");
+    await ground.pass(120);
+    expect(authority.current()).toMatchObject({ mode: "NORMAL", by: "sensor:quiet" });
+  });
+
+  test("R078: one caller who asks for too much memory degrades nobody; three do", async () => {
+    const greedy = (user: string): void => {
+      const caller = testCaller({ userId: user });
+      authority.signal({ kind: "exhausted", resource: "call_memory", by: "x", caller });
+    };
+    for (let n = 0; n < 20; n++) greedy("ada");
+    greedy("bob");
+    await ground.pass(30);
+    expect(mode()).toBe("NORMAL");
+    greedy("eve");
+    await ground.pass(30);
+    expect(authority.current()).toMatchObject({ mode: "DEGRADED", by: "sensor:exhausted" });
   });
 
   test("a figure that cannot be measured fires nothing; a sensor switched off is forgotten", async () => {
@@ -268,7 +316,7 @@ describe("the table", () => {
     busy("memory", 10);
     await ground.pass(60);
     await to("ALERT");
-    authority.signal({ kind: "disk_full" });
+    authority.signal({ kind: "exhausted", resource: "disk", by: "the record" });
     dare(6);
     await ground.pass(5);
     expect(mode()).toBe("LOCKDOWN");

@@ -5,6 +5,7 @@ import { callerKey, createCallerCounts, createThrottles } from "./callers.ts";
 import type { MachineReading, MachineSensors } from "./machine.ts";
 import type { ModeSignal, SensorReading, Throttle } from "./mode.ts";
 import { createTally } from "./tally.ts";
+import type { Resource } from "../../util/exhaustion.ts";
 
 export type SensorName = (typeof SENSORS)[number];
 export type SensorRules = Readonly<Record<string, SensorRule>>;
@@ -17,6 +18,8 @@ export interface SensorStatus extends SensorReading {
   readonly forSeconds: number;
   /** Something that is over at once, and still is for a person to look into. */
   readonly incident?: string;
+  /** What was used up, and during what. */
+  readonly cause?: string;
 }
 
 export interface Sensors {
@@ -48,11 +51,23 @@ const MAX_SAMPLES = 720;
 const KEEP_MS = MAX_SAMPLES * SAMPLE_EVERY_MS;
 /** A rate over fewer calls says nothing. */
 const MIN_CALLS = 10;
-/** A write that failed for lack of space counts for the disk this long. */
-const DISK_FULL_MS = 60_000;
+/** What the machine ran out of counts this long. */
+const EXHAUSTED_MS = 60_000;
 /** So long a ledger that was rolled back counts as one that cannot be written. */
 const ROLLED_BACK_MS = 60_000;
 const OFF: SensorRule = { action: "off", threshold: 0, clearBelow: 0, forSeconds: 60 };
+
+interface Exhausted {
+  readonly at: number;
+  readonly cause: string;
+}
+const NEVER: Exhausted = { at: -Infinity, cause: "" };
+const WORDS: Readonly<Record<Resource, string>> = {
+  disk: "the disk was full",
+  memory: "no memory was left",
+  files: "too many files were open",
+  call_memory: "a call needed too much memory",
+};
 
 interface Measured {
   readonly value: number;
@@ -63,7 +78,9 @@ interface Measured {
 export function createSensors(p: SensorPowers): Sensors {
   let tickAt = p.now();
   let fresh = { ended: 0, failed: 0, violations: 0, auditFailures: 0 };
-  let diskFullAt = -Infinity;
+  const exhausted: Record<"disk" | "machine", Exhausted> = { disk: NEVER, machine: NEVER };
+  /** Callers that needed more memory than one call may have. */
+  const greedy = createCallerCounts();
   let rolledBackAt = -Infinity;
   let urgent = false;
   let loudUntil = tickAt;
@@ -107,7 +124,7 @@ export function createSensors(p: SensorPowers): Sensors {
   };
 
   const measureMachine = (name: keyof MachineReading, rule: SensorRule): Measured => {
-    if (name === "disk" && tickAt - diskFullAt < DISK_FULL_MS)
+    if (name === "disk" && isRecent(exhausted.disk))
       return { value: 100, over: true, under: false };
     const wanted = Math.min(
       MAX_SAMPLES,
@@ -130,16 +147,26 @@ export function createSensors(p: SensorPowers): Sensors {
     denials: (since) => tallies.violations.count(since),
     dangerous_calls: (since) => daring.worst(since),
     audit_failures: (since) => tallies.auditFailures.count(since),
+    exhausted: (since) => greedy.callers(since),
   };
 
   const measure = (name: SensorName, rule: SensorRule): Measured => {
     if (name === "audit_failures" && isRolledBack())
+      return { value: rule.threshold, over: true, under: false };
+    if (name === "exhausted" && isRecent(exhausted.machine))
       return { value: rule.threshold, over: true, under: false };
     if (name === "cpu" || name === "memory" || name === "disk") return measureMachine(name, rule);
     const value = countOf[name](tickAt - rule.forSeconds * 1000);
     return { value, over: value >= rule.threshold, under: value < rule.clearBelow };
   };
 
+  const isRecent = ({ at }: Exhausted): boolean => tickAt - at < EXHAUSTED_MS;
+  const causeOf = (name: SensorName): { cause?: string } => {
+    const found = name === "disk" ? exhausted.disk : exhausted.machine;
+    return (name === "disk" || name === "exhausted") && isRecent(found)
+      ? { cause: found.cause }
+      : {};
+  };
   const isRolledBack = (): boolean => tickAt - rolledBackAt < ROLLED_BACK_MS;
 
   const statusOf = (name: SensorName): SensorStatus & Measured => {
@@ -152,6 +179,7 @@ export function createSensors(p: SensorPowers): Sensors {
     return {
       ...measured,
       ...incident,
+      ...causeOf(name),
       name,
       value,
       threshold,
@@ -169,9 +197,16 @@ export function createSensors(p: SensorPowers): Sensors {
         if (signal.failed) fresh.failed++;
       } else if (signal.kind === "denied") {
         countDenied(signal);
+      } else if (signal.kind === "exhausted" && signal.resource === "call_memory") {
+        if (signal.caller)
+          greedy.add(callerKey(signal.caller), tickAt, ruleOf("exhausted").forSeconds * 1000);
       } else {
         urgent = true;
-        if (signal.kind === "disk_full") diskFullAt = p.now();
+        if (signal.kind === "exhausted")
+          exhausted[signal.resource === "disk" ? "disk" : "machine"] = {
+            at: p.now(),
+            cause: `${WORDS[signal.resource]}: ${signal.by}`,
+          };
         else if (signal.kind === "rolled_back") rolledBackAt = p.now();
         else fresh.auditFailures++;
       }

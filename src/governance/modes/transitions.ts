@@ -58,11 +58,11 @@ function firingMove(to: Mode, names: readonly string[], situation: Situation): M
   const { sensors } = situation;
   const sensor = sensors.find((each) => names.includes(each.name) && countsNow(each, situation));
   if (!sensor) return null;
-  const { name, value, threshold, incident } = sensor;
+  const { name, value, threshold, incident, cause } = sensor;
   return {
     to,
     by: `sensor:${incident ?? name}`,
-    reason: `${name} is ${value}, threshold ${threshold}`,
+    reason: `${name} is ${value}, threshold ${threshold}${cause === undefined ? "" : ` (${cause})`}`,
     cause: sensor.firingSince ?? 0,
   };
 }

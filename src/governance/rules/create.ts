@@ -4,13 +4,14 @@ import { MODES, type Caller, type Mode } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { hostsForCall, judgeArguments, type ToolArguments } from "./arguments/index.ts";
 import { match, programsOf } from "./arguments/programs.ts";
-import { hostsOf } from "./arguments/urls.ts";
+import { hostsOf, withinLimit } from "./arguments/urls.ts";
 import { asWriterOf, escalator } from "./escalate.ts";
 import type { GovernanceFiles } from "./files/files.ts";
 import type { ApprovalRules, FileRules, Governance, ModeRule, PathRules } from "./governance.ts";
 import { rulesOf, type RulesByMode } from "./mode-rules.ts";
 import { resolvePathRules, type PathVariables, type WorkspacePathRules } from "./path-rules.ts";
 import type { PathRuleLists, ToolRules } from "./files/tools.ts";
+import { taintRuleOf } from "./taint.ts";
 
 export interface GovernanceOptions extends PathVariables {
   /** Where this caller works. Default: everybody in `workspace`. */
@@ -79,11 +80,13 @@ export function createGovernance(
         maxVisitedEntries,
       };
     },
-    hostsFor: ({ tool, arguments: given }) =>
-      tool ? hostsForCall(toolArguments(tool), given) : generalHosts,
+    hostsFor: ({ tool, arguments: given, egress }) =>
+      withinLimit(tool ? hostsForCall(toolArguments(tool), given) : generalHosts, egress),
     isVariableDenied: (name) =>
       match(tools.commands.environment.denied, name.toUpperCase()) !== null,
     judgeArguments: (subject) => judgeArguments(subject, rules),
+    taintRule: (tool, taint) => taintRuleOf(tool, taint, tools.taint),
+    minds: (reader) => tools.taint.of[reader].value !== "off",
     approvalRules: (tool) =>
       remember(approvalsOf, tool, () =>
         Object.freeze({ ...tools.approvals, ...tools.tools.get(tool.name)?.approvals }),

@@ -1,8 +1,9 @@
 // The compiled governance files: rule per tool and mode, argument rules, limits, plans.
 import type { DocumentKind, DocumentVersion } from "../../contract/document.ts";
-import type { Caller, JsonObject, Mode, Plan } from "../../contract/call.ts";
+import type { Caller, EgressLimit, JsonObject, Mode, Plan } from "../../contract/call.ts";
 import type { EgressRules } from "../../reach/egress/egress.ts";
 import type { Metric } from "../limits/budget.ts";
+import type { Reader, Taint } from "../../contract/taint.ts";
 import type { Tool } from "../../contract/tool.ts";
 
 /** Where a rule is written, and its text. */
@@ -37,12 +38,22 @@ export interface ArgumentFinding {
   readonly rule: RuleSource;
 }
 
+/** What the rules say to a call of somebody who has read content from outside. */
+export interface TaintRule {
+  readonly treatment: "ask" | "refuse";
+  /** Why the tool is not one that may simply go on. */
+  readonly does: "writes" | "runs" | "sends";
+  readonly rule: RuleSource;
+}
+
 export interface ArgumentSubject {
   readonly caller: Caller;
   readonly tool: Tool;
   readonly arguments: JsonObject;
   readonly sessionId: string | null;
   readonly mode: Mode;
+  /** What a capsule leaves of the network. */
+  readonly egress?: EgressLimit;
 }
 
 export const SELF_RULES = ["owner", "never"] as const;
@@ -133,13 +144,21 @@ export interface Governance {
     readonly sessionId: string | null;
   }): Promise<FileRules>;
   /** What the egress guard goes by for this call; without a tool the general rules of the network class. */
-  hostsFor(subject: { readonly tool: Tool | null; readonly arguments: JsonObject }): EgressRules;
+  hostsFor(subject: {
+    readonly tool: Tool | null;
+    readonly arguments: JsonObject;
+    readonly egress?: EgressLimit;
+  }): EgressRules;
   /** Variables that no program may be given. */
   isVariableDenied(name: string): boolean;
   /** Empty when no rule objects. Throws only when a rule cannot be evaluated: the gate then denies. */
   judgeArguments(
     subject: ArgumentSubject,
   ): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]>;
+  /** Null: the call needs no one. `taint` is never empty. */
+  taintRule(tool: Tool, taint: readonly Taint[]): TaintRule | null;
+  /** False: what this reader has read changes nothing, so it need not be collected. */
+  minds(reader: Reader): boolean;
   approvalRules(tool: Tool): ApprovalRules;
   /** The tool as it counts for these arguments: risk as the files set it, raised by what the arguments ask for. */
   asGoverned(tool: Tool, given: JsonObject | null): Tool;
@@ -176,6 +195,7 @@ export const SENSORS = [
   "denials",
   "dangerous_calls",
   "audit_failures",
+  "exhausted",
 ] as const;
 
 export interface SensorRule {
@@ -199,7 +219,7 @@ export interface TransitionRule {
   readonly unlessBy?: readonly string[];
 }
 
-/** `TOOL_WHITELIST` and the flag `tools_policy` (C6). */
+/** `TOOL_WHITELIST` and the flag `tools_policy`. */
 export interface Allowlist {
   /** off: nothing configured, grants nothing and refuses nothing. */
   readonly state: "off" | "on";

@@ -11,7 +11,7 @@ import { judgeArgv, judgeCommandLine, judgeEnvironment } from "./commands.ts";
 import { asked, denied, waived, type Judging } from "./finding.ts";
 import type { Programs } from "./programs.ts";
 import { asAgreed, judgeNetwork } from "./network.ts";
-import { judgedHosts, judgeUrl } from "./urls.ts";
+import { judgedHosts, judgeUrl, withinLimit } from "./urls.ts";
 
 /** What the rules come to for one tool. */
 export interface ToolArguments {
@@ -38,7 +38,9 @@ export function judgeArguments(
   rules: ArgumentRules,
 ): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]> {
   const tool = rules.of(subject.tool);
-  return tool.touches.length === 0 ? NONE : judgeTouches(subject, tool);
+  if (tool.touches.length === 0) return NONE;
+  const { egress } = subject;
+  return judgeTouches(subject, egress ? { ...tool, hosts: withinLimit(tool.hosts, egress) } : tool);
 }
 
 async function judgeTouches(

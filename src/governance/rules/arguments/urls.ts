@@ -1,5 +1,5 @@
 // The rules for hosts of one tool, and what they say about a URL: the very decision that the egress guard makes.
-import type { Json } from "../../../contract/call.ts";
+import type { EgressLimit, Json } from "../../../contract/call.ts";
 import type { EgressRules } from "../../../reach/egress/egress.ts";
 import { hostMatches } from "../../../reach/egress/hosts.ts";
 import { decideUrl as decide } from "../../../reach/egress/decide-url.ts";
@@ -39,6 +39,17 @@ export function hostsOf(
       return (what === "blocked" ? blockedBy(host)?.rule : undefined) ?? rules.rule;
     },
   });
+}
+
+/** The rules as far as a capsule leaves them. */
+export function withinLimit(rules: EgressRules, limit: EgressLimit | undefined): EgressRules {
+  if (!limit || rules.policy === "none" || rules.policy === limit.reach) return rules;
+  const own = { at: limit.rule, text: `egress: ${limit.reach}` };
+  return {
+    ...rules,
+    policy: limit.reach,
+    ruleOf: (what, host) => (what === "policy" ? own : (rules.ruleOf?.(what, host) ?? own)),
+  };
 }
 
 export function judgeUrl(j: Judging, given: string, rules: EgressRules): void {

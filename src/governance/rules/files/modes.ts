@@ -36,9 +36,21 @@ function readMode(entry: Entry): { description: string; callsPerMinute: number |
   };
 }
 
+/** Files that were written before this one existed do not name it: then it is off. */
+const LATER_ADDED = ["exhausted"] as const;
+const OFF: SensorRule = { action: "off", threshold: 1, clearBelow: 1, forSeconds: 60 };
+const isLaterAdded = (name: (typeof SENSORS)[number]): name is (typeof LATER_ADDED)[number] =>
+  (LATER_ADDED as readonly string[]).includes(name);
+
 function readSensors(entry: Entry): Record<string, SensorRule> {
-  const named = entry.fields(SENSORS);
-  return Object.fromEntries(SENSORS.map((name) => [name, readSensor(name, named[name])]));
+  const required = SENSORS.filter((name) => !isLaterAdded(name));
+  const named = entry.fields(required, LATER_ADDED);
+  return Object.fromEntries(
+    SENSORS.map((name) => {
+      const rule = named[name];
+      return [name, rule === undefined ? OFF : readSensor(name, rule)];
+    }),
+  );
 }
 
 function readSensor(name: string, entry: Entry): SensorRule {

@@ -17,6 +17,7 @@ import {
 import { readHosts, readHostOverride, type HostOverride, type HostRules } from "./hosts.ts";
 import { SELF_RULES, type ApprovalRules, type ModeRule, type RuleSource } from "../governance.ts";
 import { patternFault } from "../patterns.ts";
+import { readTaint, type TaintRules } from "./taint.ts";
 import type { Entry, Ruled } from "./yaml.ts";
 
 const TREATMENTS = ["run", "approval", "no"] as const;
@@ -77,6 +78,7 @@ export interface ToolsFile {
   readonly commands: CommandRules;
   readonly hosts: HostRules;
   readonly sizes: SizeRules;
+  readonly taint: TaintRules;
   /** Where the sections begin. */
   readonly at: {
     readonly approvals: RuleSource;
@@ -103,16 +105,11 @@ export interface Known {
 }
 
 export function readTools(file: Entry, known: Known): ToolsFile {
-  const fields = file.fields([
-    "classes",
-    "tools",
-    "approvals",
-    "categories",
-    "paths",
-    "commands",
-    "hosts",
-    "sizes",
-  ]);
+  const fields = file.fields(
+    ["classes", "tools", "approvals", "categories", "paths", "commands", "hosts", "sizes"],
+    // Files that were written before there was such a section do not name it: then the defaults hold.
+    ["taint"],
+  );
   const classes = fields.classes.fields(EFFECTS);
   const commands = readCommands(fields.commands);
   return {
@@ -126,6 +123,7 @@ export function readTools(file: Entry, known: Known): ToolsFile {
     commands,
     hosts: readHosts(fields.hosts),
     sizes: readSizes(fields.sizes),
+    taint: readTaint(fields.taint, known),
     at: { approvals: fields.approvals.rule, paths: fields.paths.rule, sizes: fields.sizes.rule },
   };
 }
