@@ -1,6 +1,7 @@
 // The ordered verdicts as sentences: what was decided, where, and what would change the answer.
 import type { Caller, CallRequest, JsonObject, Level, Mode, Verdict } from "../../contract/call.ts";
 import { wasHidden } from "../../contract/hidden.ts";
+import { taintIn, taintText, type Taint } from "../../contract/taint.ts";
 import { type Subject } from "../../contract/subject.ts";
 import { EXECUTE, judge, newTrail } from "../gate/index.ts";
 import { hidesTool } from "./outcome.ts";
@@ -29,6 +30,8 @@ export interface Explanation {
   readonly gates: readonly Verdict[];
   /** What would have to change for another answer; one entry per refusing stage. */
   readonly wouldChange: readonly string[];
+  /** A sentence on content from outside that whoever calls has read; absent: there is none. */
+  readonly taint?: string;
 }
 
 /** The question: who, what, and (supposed) in which mode and when. */
@@ -36,6 +39,8 @@ export interface ExplainRequest extends Pick<CallRequest, "name" | "arguments"> 
   readonly mode?: Mode;
   /** Epoch ms. */
   readonly at?: number;
+  /** As if whoever calls had read this. */
+  readonly taint?: readonly Taint[];
 }
 
 /**
@@ -48,7 +53,7 @@ export async function explain(
   p: Pick<EnginePowers, "registry" | "gate">,
   reader: Caller = caller,
 ): Promise<Explanation | null> {
-  const { name, mode, at } = request;
+  const { name, mode, at, taint = [] } = request;
   const meant = translate(name, request.arguments ?? {});
   const known = p.registry.get(meant.name);
   const subject: Subject = {
@@ -61,6 +66,7 @@ export async function explain(
     sessionId: null,
     ip: null,
     grant: null,
+    ...(taint.length > 0 ? { taint } : {}),
     suppose: { ...(mode ? { mode } : {}), ...(at === undefined ? {} : { at }) },
   };
   const trail = newTrail();
@@ -93,6 +99,7 @@ function explanationOf(subject: Subject, gates: readonly Verdict[]): Explanation
     summary,
     gates,
     wouldChange: refusing.map((gate) => `${gate.stage}: ${gate.remedy ?? gate.message}`),
+    ...taintField(subject.taint ?? []),
   };
 }
 
@@ -108,7 +115,13 @@ export function explainRecord(record: AuditedRecord): Explanation {
     summary: first ? refusedText(first) : endedText(record, gates.length),
     gates,
     wouldChange: refusals.map((gate) => gate.remedy ?? gate.message ?? gate.reason ?? gate.stage),
+    ...taintField(taintIn(record.metadata)),
   };
+}
+
+function taintField(taint: readonly Taint[]): Pick<Explanation, "taint"> {
+  const text = taintText(taint);
+  return text === null ? {} : { taint: text };
 }
 
 function refusedText({ stage, verdict, message, reason }: Verdict): string {

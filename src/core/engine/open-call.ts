@@ -1,5 +1,5 @@
 // Makes a Call from a request: id, trace, the tool of that name, and the deadline.
-import type { Call, Caller, CallRequest } from "../../contract/call.ts";
+import type { Call, Caller, CallRequest, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/rules/governance.ts";
 import { translate } from "../../tools/aliases.ts";
@@ -36,7 +36,7 @@ export function openCall(
   if (key !== null && (key.length === 0 || key.length > MAX_KEY)) {
     throw invalid("/idempotencyKey", `expected 1 to ${MAX_KEY} characters, got ${key.length}`);
   }
-  const metadata = request.context?.metadata ?? null;
+  const metadata = withoutTaint(request.context?.metadata ?? null);
   // Every record of the call holds it, so it must be small.
   if (metadata !== null && Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) {
     throw invalid("/context/metadata", `expected at most ${MAX_METADATA_BYTES} bytes`);
@@ -45,7 +45,7 @@ export function openCall(
   const known = p.registry.get(meant.name);
   const tool = known && p.governance.asGoverned(known, meant.arguments);
   const startedAt = p.now();
-  return {
+  const call: Omit<Call, "signal"> = {
     id: p.ids.execution(startedAt),
     action: "execute",
     caller,
@@ -64,6 +64,16 @@ export function openCall(
     onProgress: request.onProgress ?? null,
     client: request.client ?? null,
   };
+  const { taint } = request;
+  if (taint === undefined || taint.length === 0) return call;
+  return { ...call, taint, metadata: { ...metadata, taint: taint.map((one) => ({ ...one })) } };
+}
+
+/** The record must not tell what a client made up: only this server says what a call is tainted with. */
+function withoutTaint(metadata: JsonObject | null): JsonObject | null {
+  if (metadata === null || !("taint" in metadata)) return metadata;
+  const { taint: _claimed, ...rest } = metadata;
+  return rest;
 }
 
 /** The caller's timeout, else the tool's, else the default; between 1 s and the maximum, never unlimited. */

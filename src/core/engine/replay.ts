@@ -1,5 +1,6 @@
 // What would have been decided about calls on record, had other rules been in force: before they are.
 import type { Caller, Mode, Verdict } from "../../contract/call.ts";
+import { taintIn } from "../../contract/taint.ts";
 import { type Subject } from "../../contract/subject.ts";
 import { judge, newTrail, REPLAYED, type GatePowers } from "../gate/index.ts";
 import type { AuditedRecord } from "../record/history.ts";
@@ -48,6 +49,7 @@ export async function replay(
       left++;
       continue;
     }
+    const taint = taintIn(record.metadata);
     const subject: Subject = {
       caller: callerOf(record),
       tool: now.governance.asGoverned(tool, record.arguments),
@@ -58,6 +60,7 @@ export async function replay(
       sessionId: record.sessionId,
       ip: null,
       grant: null,
+      ...(taint.length > 0 ? { taint } : {}),
       suppose: { mode: record.mode as Mode, at: record.startTime },
     };
     const [before, after] = [await say(subject, now), await say(subject, draft)];

@@ -28,7 +28,8 @@ export async function runAdmitted(
     // A call that a person approved needs no narrow sandbox.
     const confined: Call =
       trail.confined && call.grant === null ? { ...call, confined: true } : call;
-    const ended = await runWithDeadline(runner, confined, {
+    const limited = trail.egress ? { ...confined, egress: trail.egress } : confined;
+    const ended = await runWithDeadline(runner, limited, {
       abort: (reason) => entry.abort(reason),
       late: () => p.metrics.late(),
     });

@@ -80,6 +80,15 @@ describe("the approval stage", () => {
     expect(await ask(approval, {}, { approvals: gate({ covers }) }, { asks })).toEqual(rule);
   });
 
+  test("C55: a standing rule does not answer for a caller who has read content from outside", async () => {
+    const asks = [{ reason: "tainted", message: "has read" }];
+    const covers = () => "rul_1";
+    expect(await ask(approval, {}, { approvals: gate({ covers }) }, { asks })).toMatchObject({
+      kind: "hold",
+      reason: "approval_required",
+    });
+  });
+
   test("a grant is used up, also when nobody asks any more", async () => {
     const uses: string[] = [];
     const use: ApprovalGate["use"] = (subject, { approvalId }) => {

@@ -18,6 +18,10 @@ export const approval: Stage = {
     if (subject.grant && !subject.suppose) return useGrant(subject, subject.grant, approvals);
     const asks = asksOf(subject.tool, trail.asks);
     if (asks.length === 0) return allow();
+    // A standing rule was given for calls like one that a person had read. What outside content talks an agent into is
+    // chosen to look like those, so each tainted call is read by a person.
+    if (asks.some(({ reason }) => reason === "tainted"))
+      return hold(subject, subject.tool, asks, approvals);
     return whenReady(approvals.covers(subject), holdUnlessCovered, { subject, asks }, approvals);
   },
 };

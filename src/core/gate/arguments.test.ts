@@ -129,6 +129,58 @@ describe("with the shipped governance", () => {
   });
 });
 
+describe("C55: a caller who has read content from outside", () => {
+  const taint = [
+    { tool: "web/get", executionId: "exec_1", from: "example.com", reader: "chat" as const },
+  ];
+  const rule = { at: "tools.yaml:9", text: "chat: ask" };
+  const minding = (treatment: "ask" | "refuse", ...findings: ArgumentFinding[]) => ({
+    governance: testGovernance({
+      taintRule: () => ({ treatment, does: "writes", rule }),
+      judgeArguments: () => findings,
+    }),
+  });
+  const message = "The agent has read content from example.com (web/get), and system/probe writes";
+
+  test("is refused, or asks a person, with the sources and the line of the rule", () => {
+    expect(ask(argumentRules, { taint }, minding("refuse"))).toMatchObject({
+      kind: "deny",
+      code: "FORBIDDEN",
+      reason: "tainted",
+      message,
+      rule: "tools.yaml:9",
+    });
+    expect(ask(argumentRules, { taint }, minding("ask"))).toEqual({
+      kind: "allow",
+      rule: "tools.yaml:9",
+      ask: { reason: "tainted", message, rule: "tools.yaml:9" },
+    });
+  });
+
+  test("other questions are asked besides, and refusals refuse", async () => {
+    const trail = newTrail();
+    const powers = testPowers(minding("ask", finding("ask", "path_asks")));
+    const verdict = await judge(argumentRules, testSubject({ taint }), powers, trail);
+    expect(verdict).toMatchObject({ verdict: "allow", asks: "tainted" });
+    expect(trail.asks.map(({ reason }) => reason)).toEqual(["tainted", "path_asks"]);
+    expect(
+      ask(argumentRules, { taint }, minding("ask", finding("deny", "path_forbidden"))),
+    ).toMatchObject({ kind: "deny", reason: "path_forbidden" });
+  });
+
+  test("supposed: the rule's text and the sources are shown", () => {
+    for (const treatment of ["ask", "refuse"] as const)
+      expect(ask(argumentRules, { taint, suppose: {} }, minding(treatment))).toMatchObject({
+        ruleText: "chat: ask",
+        read: [{ from: "example.com", tool: "web/get" }],
+      });
+  });
+
+  test("goes on where no rule minds it", () => {
+    expect(ask(argumentRules, { taint }, { governance: testGovernance() })).toBe(allow());
+  });
+});
+
 test("the rules hear the present mode, or the supposed one", async () => {
   const heard: string[] = [];
   const governance = testGovernance({
@@ -163,4 +215,19 @@ test("a rule that cannot be evaluated denies", async () => {
       engine: "governance",
     });
   }
+});
+
+test("where nothing may reach out, an upstream server and a tool of the web are refused, others run", () => {
+  const egress = { reach: "none" as const, rule: "capsule still: autonomy 1" };
+  const judged = (change: Parameters<typeof testTool>[0]) =>
+    argumentRules.decide(testSubject({ tool: testTool(change) }), testPowers(), {
+      ...newTrail(),
+      egress,
+    });
+  const route = { server: "s", method: "tools/call", name: "t", pin: "p", operation: null };
+  const refused = { kind: "deny", reason: "egress_blocked", rule: egress.rule };
+  expect(judged({ route })).toMatchObject(refused);
+  expect(judged({ effects: "network" })).toMatchObject(refused);
+  expect(judged({ openWorld: true })).toMatchObject(refused);
+  expect(judged({})).toMatchObject({ kind: "allow" });
 });

@@ -39,6 +39,7 @@ describe("R075: the mode and the tool's rule", () => {
       kind: "deny",
       code: "FORBIDDEN",
       reason: "mode_forbids",
+      mode: "LOCKDOWN",
       message:
         "Tool not allowed in LOCKDOWN mode: system/probe (system_write, dangerous), critical safety event",
       remedy: "wait until the mode changes, or use a tool that this mode lets run",

@@ -22,6 +22,7 @@ export const mode: Stage = {
       message: `Tool not allowed in ${current} mode: ${tool.name} (${tool.effects}, ${tool.risk}), ${governance.describe(current)}`,
       remedy: "wait until the mode changes, or use a tool that this mode lets run",
       rule: rule.rule.at,
+      mode: current,
       ...explained,
     });
   },

@@ -1,6 +1,7 @@
 // What a stage is and how one is judged: in order, timed, and failing closed in one place.
+import type { CapsuleRules } from "../../contract/agent-config.ts";
 import type { ApprovalGate } from "../../governance/approvals/approval.ts";
-import type { Json, RateWindow, Verdict } from "../../contract/call.ts";
+import type { EgressLimit, Json, Mode, RateWindow, Verdict } from "../../contract/call.ts";
 import type { Code, FieldFault } from "../../contract/errors.ts";
 import type { Allowlist, Governance } from "../../governance/rules/governance.ts";
 import type { Budgets } from "../../governance/limits/budget.ts";
@@ -34,6 +35,8 @@ export interface GatePowers {
 
 export interface CapsuleTools {
   has(toolName: string): boolean;
+  /** Absent: it holds tools and says nothing about their use. */
+  readonly rules?: CapsuleRules;
 }
 
 export type Decision =
@@ -44,10 +47,14 @@ export type Decision =
 interface Allow {
   readonly kind: "allow";
   readonly ask?: Ask;
+  /** A second question. */
+  readonly also?: Ask;
   /** Reason of an earlier stage's question that need not be asked after all. */
   readonly waives?: string;
   /** It runs without a question because a list allows it: then in the narrowest sandbox. */
   readonly confines?: true;
+  /** The call reaches no further than this. */
+  readonly egress?: EgressLimit;
   /** Gives back what this stage took, when a later stage refuses the call. */
   readonly undo?: () => void | Promise<void>;
   readonly windows?: readonly RateWindow[];
@@ -63,6 +70,7 @@ interface DecisionDetails {
   readonly remedy?: string;
   readonly rule?: string;
   readonly engine?: string;
+  readonly mode?: Mode;
   readonly errors?: readonly FieldFault[];
   readonly retryAfterSeconds?: number;
   readonly windows?: readonly RateWindow[];
@@ -79,6 +87,8 @@ export interface Trail {
   windows: readonly RateWindow[];
   /** A list allows it without a question. */
   confined: boolean;
+  /** How far the call may reach; null: as far as the governance files let its tool. */
+  egress: EgressLimit | null;
   /** The stages that had to wait for their engine; null: none. */
   waited: string[] | null;
   /** When the last stage ended, which is when the next one begins: the clock is read once a stage. */
@@ -91,6 +101,7 @@ export const newTrail = (): Trail => ({
   undo: [],
   windows: [],
   confined: false,
+  egress: null,
   waited: null,
   at: performance.now(),
 });
@@ -190,10 +201,12 @@ function stamp(stage: Stage, decision: Decision, began: number, trail: Trail): V
   if (decision === ALLOW) return { stage: stage.name, verdict: "allow", ms };
   if (decision.windows) trail.windows = decision.windows;
   if (decision.kind === "allow") {
-    const { kind, ask, undo, windows: _windows, confines, ...rest } = decision;
+    const { kind, ask, also, undo, windows: _windows, confines, egress, ...rest } = decision;
     if (confines) trail.confined = true;
+    if (egress) trail.egress = egress;
     if (rest.waives !== undefined) withdraw(trail.asks, rest.waives);
     if (ask) trail.asks.push(ask);
+    if (also) trail.asks.push(also);
     if (undo) trail.undo.push(undo);
     return { stage: stage.name, verdict: kind, ms, ...rest, ...(ask ? { asks: ask.reason } : {}) };
   }

@@ -1,5 +1,6 @@
 // What a first start writes: the tenant, two capsules, the owner, the `cli` caller, and their keys. Explicit rows, no
 // bypass.
+import { CAPSULE_DEFAULTS } from "../../contract/agent-config.ts";
 import type { Level } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import { AlreadyExists, type KeyRow, type Store } from "../../storage/store/store.ts";
@@ -96,10 +97,12 @@ async function ensureCapsule(
       tenantId: LOCAL_TENANT,
       name,
       version: 1,
+      parent: null,
       status: "active",
       isDefault,
       capabilities,
       listing: "full",
+      ...CAPSULE_DEFAULTS,
       createdAt: at,
       updatedAt: at,
     }),
@@ -132,6 +135,7 @@ async function ensureUser(
       role,
       roles: ["tool_user"],
       plan: null,
+      preferences: {},
       createdAt: p.now(),
     }),
   );

@@ -1,9 +1,29 @@
 // What a capsule holds: by name, every native tool, or one version of a server's tool.
 import { expect, test } from "vitest";
+import { CAPSULE_DEFAULTS } from "../../contract/agent-config.ts";
+import { testTool } from "../../../test/fixtures/gate.ts";
+import type { Tool } from "../../contract/tool.ts";
 import type { CapsuleRow } from "../../storage/store/store.ts";
 import { createCapsules } from "./capsules.ts";
 
 const PIN = "0123456789abcdef";
+const upstream = (name: string): Tool =>
+  testTool({
+    name,
+    provider: "mcp",
+    native: null,
+    route: {
+      server: name.split("/", 1)[0] ?? name,
+      method: "tools/call",
+      name,
+      pin: PIN,
+      operation: null,
+    },
+  });
+const toolOf = (name: string): Tool | null => {
+  if (name.startsWith("system/") || name.startsWith("ai/")) return testTool({ name });
+  return name.startsWith("srv/") || name.startsWith("other/") ? upstream(name) : null;
+};
 
 async function holding(capabilities: readonly string[], change: Partial<CapsuleRow> = {}) {
   const row: CapsuleRow = {
@@ -14,6 +34,8 @@ async function holding(capabilities: readonly string[], change: Partial<CapsuleR
     status: "active",
     isDefault: false,
     listing: "full",
+    parent: null,
+    ...CAPSULE_DEFAULTS,
     capabilities,
     createdAt: 0,
     updatedAt: 0,
@@ -22,8 +44,7 @@ async function holding(capabilities: readonly string[], change: Partial<CapsuleR
   const capsules = createCapsules({
     store: { shared: false, capsules: { get: () => Promise.resolve(row) } as never },
     now: () => 0,
-    isNative: (name) => name.startsWith("system/"),
-    approvedPin: (name) => (name === "srv/tool" ? PIN : null),
+    tool: toolOf,
   });
   const tools = await capsules.find("c");
   return (name: string) => tools?.has(name) ?? null;

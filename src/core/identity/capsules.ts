@@ -1,11 +1,16 @@
 // What a capsule holds, kept in memory: the capsule stage asks on every call.
+import type { CapsuleRules } from "../../contract/agent-config.ts";
+import type { Tool } from "../../contract/tool.ts";
 import type { CapsuleRow, Listing, Store } from "../../storage/store/store.ts";
 import { createCoalescer } from "../../util/async/coalesce.ts";
 import { SEARCH_TOOLS } from "../../util/tool-search.ts";
+import { capsuleRules, keptAway } from "./capsule-rules.ts";
 
 export interface CapsuleTools {
   has(toolName: string): boolean;
   readonly listing: Listing;
+  /** Absent: it says nothing about the use of its tools. */
+  readonly rules?: CapsuleRules;
 }
 
 export interface Capsules {
@@ -19,10 +24,7 @@ export interface Capsules {
 export interface CapsulesPowers {
   readonly store: Pick<Store, "capsules" | "shared">;
   readonly now: () => number;
-  /** Capsule `all` holds every native tool; upstream ones are linked by a person. */
-  readonly isNative: (toolName: string) => boolean;
-  /** Of a tool upstream: the definition that is approved now. */
-  readonly approvedPin: (toolName: string) => string | null;
+  readonly tool: (name: string) => Tool | null;
 }
 
 const SHARED_LEASE_MS = 800;
@@ -36,9 +38,26 @@ export function createCapsules(p: CapsulesPowers): Capsules {
   const learn = async (id: string): Promise<CapsuleTools | null> => {
     const began = epoch;
     const row = await p.store.capsules.get(id);
-    const tools = row?.status === "active" ? holding(row) : null;
+    const tools = row?.status === "active" ? toolsOf(row) : null;
     if (began === epoch && known.size < MAX_KNOWN) known.set(id, { tools, learntAt: p.now() });
     return tools;
+  };
+
+  // Capsule `all` holds every native tool; upstream ones are linked by a person.
+  const isNative = (name: string): boolean => p.tool(name)?.provider === "native";
+  /** Of an upstream tool: the definition that is approved now. */
+  const approvedPin = (name: string): string | null => p.tool(name)?.route?.pin ?? null;
+
+  const toolsOf = (row: CapsuleRow): CapsuleTools => {
+    const held = holding(row);
+    const isAway = keptAway(row);
+    const rules = capsuleRules(row);
+    if (!isAway) return rules ? { ...held, rules } : held;
+    const has = (name: string): boolean => {
+      const tool = held.has(name) ? p.tool(name) : null;
+      return tool !== null && !isAway(tool);
+    };
+    return { listing: held.listing, has, ...(rules ? { rules } : {}) };
   };
 
   /**
@@ -57,14 +76,14 @@ export function createCapsules(p: CapsulesPowers): Capsules {
     if (pins.size === 0)
       return {
         listing,
-        has: every ? (name) => names.has(name) || p.isNative(name) : (name) => names.has(name),
+        has: every ? (name) => names.has(name) || isNative(name) : (name) => names.has(name),
       };
     return {
       listing,
       has(name) {
         const pinned = pins.get(name);
-        if (pinned) return pinned.some(([, pin = ""]) => p.approvedPin(name)?.startsWith(pin));
-        return names.has(name) || (every && p.isNative(name));
+        if (pinned) return pinned.some(([, pin = ""]) => approvedPin(name)?.startsWith(pin));
+        return names.has(name) || (every && isNative(name));
       },
     };
   };

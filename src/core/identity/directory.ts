@@ -1,19 +1,20 @@
 // Users, keys and capsules of the actor's tenant. Every change is audited and effective before it is acknowledged.
-import type { Caller, KeyLimits, Level, Plan } from "../../contract/call.ts";
+import type { Caller, JsonObject, KeyLimits, Level, Plan } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import {
-  AlreadyExists,
+  MAX_PREFERENCES_BYTES,
   type Action,
-  type CapsuleRow,
   type KeyRow,
-  type Listing,
   type Store,
   type TenantRow,
   type UserRow,
 } from "../../storage/store/store.ts";
 import type { Ids } from "../../util/ids.ts";
+import { createCapsuleAdmin, type CapsuleAdmin } from "./capsule-admin.ts";
+import { created, invalid, ours, type ListPage } from "./directory-faults.ts";
 import { callerOf, isAlive, levelOf } from "./index.ts";
 import { mintKey } from "./keys.ts";
+import { createPersonaAdmin, type PersonaAdmin } from "./persona-admin.ts";
 import { scopesFor } from "./scopes.ts";
 
 export interface NewUser {
@@ -37,33 +38,15 @@ export interface NewKey {
   readonly limits?: KeyLimits | null;
 }
 
-export interface NewCapsule {
-  readonly id?: string;
-  readonly name: string;
-  readonly capabilities: readonly string[];
-  readonly default?: boolean;
-  readonly status?: "draft" | "active" | "archived";
-  readonly listing?: Listing;
-}
-
 export type UserChange = Partial<Pick<UserRow, "name" | "role" | "roles" | "plan">>;
-export type CapsuleChange = Partial<
-  Pick<CapsuleRow, "name" | "status" | "isDefault" | "capabilities" | "listing">
->;
-
 /** A key as people may see it: never its hash or salt. */
 export type KeyView = Omit<KeyRow, "salt" | "hash">;
-
-export interface ListPage {
-  readonly limit: number;
-  readonly after?: string;
-}
 
 /**
  * Faults: CONFLICT / already_exists for a taken id, NOT_FOUND / unknown, BAD_REQUEST / invalid_input naming the
  * field.
  */
-export interface Directory {
+export interface Directory extends CapsuleAdmin, PersonaAdmin {
   getTenant(actor: Caller): Promise<TenantRow>;
   updateTenant(actor: Caller, change: Pick<TenantRow, "plan">): Promise<TenantRow>;
   createUser(actor: Caller, user: NewUser): Promise<UserRow>;
@@ -72,6 +55,10 @@ export interface Directory {
   /** The level that users of the tenant have where a key names none. */
   levels(actor: Caller): Promise<(user: UserRow) => Level>;
   updateUser(actor: Caller, id: string, change: UserChange): Promise<UserRow>;
+  /** The caller's own. */
+  getPreferences(actor: Caller): Promise<JsonObject>;
+  /** Fields that are named are replaced, null takes one away. */
+  updatePreferences(actor: Caller, change: JsonObject): Promise<JsonObject>;
   createKey(actor: Caller, key: NewKey): Promise<{ key: KeyView; secret: string }>;
   getKey(actor: Caller, id: string): Promise<KeyView>;
   listKeys(actor: Caller, page: ListPage & { readonly userId?: string }): Promise<KeyView[]>;
@@ -83,11 +70,7 @@ export interface Directory {
     id: string,
     overlapSeconds: number,
   ): Promise<{ key: KeyView; secret: string }>;
-  createCapsule(actor: Caller, capsule: NewCapsule): Promise<CapsuleRow>;
-  getCapsule(actor: Caller, id: string): Promise<CapsuleRow>;
-  listCapsules(actor: Caller, page: ListPage): Promise<CapsuleRow[]>;
-  updateCapsule(actor: Caller, id: string, change: CapsuleChange): Promise<CapsuleRow>;
-  /** Switches a tool on or off for everybody (R033); effective with the next call. */
+  /** Switches a tool on or off for everybody; effective with the next call. */
   switchTool(actor: Caller, name: string, enabled: boolean): Promise<void>;
   /**
    * Whoever would call: a key by its id, a user by theirs with the key they used last, or without one in the console. For
@@ -105,7 +88,7 @@ export interface KeyCaller {
 }
 
 export interface DirectoryPowers {
-  readonly store: Pick<Store, "users" | "keys" | "capsules" | "tenants">;
+  readonly store: Pick<Store, "users" | "keys" | "capsules" | "tenants" | "servers" | "personas">;
   readonly serverSecret: string;
   readonly ids: Ids;
   readonly now: () => number;
@@ -118,26 +101,16 @@ export interface DirectoryPowers {
   readonly mayConfigure: (actor: Caller, toolName: string) => Promise<boolean>;
   readonly toolName: (name: string) => string | null;
   readonly setToolEnabled: (name: string, enabled: boolean) => Promise<boolean>;
+  /** Models that a capsule of the tenant may name. */
+  readonly modelNames: (tenantId: string) => Promise<readonly string[]>;
   /** Writes down when each key was used last. */
   readonly noteUses: () => Promise<void>;
 }
 
-const PIN = /^[0-9a-f]{12}$/;
-/** Keys run out unless told otherwise (threats §3). */
+/** Keys run out unless told otherwise. */
 const KEY_LIFE_MS = 90 * 24 * 3_600_000;
 
 export function createDirectory(p: DirectoryPowers): Directory {
-  const ours = <T extends { tenantId: string }>(
-    actor: Caller,
-    row: T | null,
-    what: string,
-    id: string,
-  ): T => {
-    if (row?.tenantId === actor.tenantId) return row;
-    throw new AppError("NOT_FOUND", "unknown", `${what} '${id}' not found`, {
-      remedy: `list the ${what}s first`,
-    });
-  };
   const commit = async (
     actor: Caller,
     action: Action,
@@ -147,24 +120,6 @@ export function createDirectory(p: DirectoryPowers): Directory {
     await p.changed(!action.endsWith(".created"));
     await p.note(action, actor, body);
   };
-  /** Canonical names; an unknown tool in a capsule is a typo, not a wish. */
-  const toolNames = (names: readonly string[]): string[] =>
-    names.map((name, index) => {
-      const [plain = name, pin] = name.split("@", 2);
-      if (pin !== undefined && !PIN.test(pin))
-        throw invalid(
-          `/capabilities/${index}`,
-          `expected ${plain}@ and the first 12 characters of a pin, got '${name}'`,
-          `see its pins: ostiary servers tools ${plain.split("/", 1)[0] ?? plain}`,
-        );
-      const known = name === "*" ? "*" : p.toolName(plain);
-      if (known !== null) return pin === undefined ? known : `${known}@${pin}`;
-      throw invalid(
-        `/capabilities/${index}`,
-        `there is no tool '${name}'`,
-        "list the tools: GET /api/v1/tools",
-      );
-    });
 
   const fittingScopes = async ({ userId, level }: NewKey): Promise<readonly string[]> =>
     scopesFor(level ?? (await callerOf(p.store, userId, null))?.level ?? "view_only");
@@ -237,6 +192,7 @@ export function createDirectory(p: DirectoryPowers): Directory {
         role: user.role ?? "user",
         roles: user.roles ?? ["tool_user"],
         plan: user.plan ?? null,
+        preferences: {},
         createdAt: now,
       };
       await created(p.store.users.create(row), "user", row.id);
@@ -256,6 +212,25 @@ export function createDirectory(p: DirectoryPowers): Directory {
       await p.relate(row);
       await commit(actor, "user.changed", { userId: id, change });
       return row;
+    },
+    getPreferences: async (actor) =>
+      ours(actor, await p.store.users.get(actor.userId), "user", actor.userId).preferences,
+    async updatePreferences(actor, change) {
+      const { userId } = actor;
+      const now = ours(actor, await p.store.users.get(userId), "user", userId).preferences;
+      const preferences = Object.fromEntries(
+        Object.entries({ ...now, ...change }).filter(([, value]) => value !== null),
+      );
+      const bytes = Buffer.byteLength(JSON.stringify(preferences));
+      if (bytes > MAX_PREFERENCES_BYTES)
+        throw invalid(
+          "/preferences",
+          `all preferences together have ${bytes} bytes; at most ${MAX_PREFERENCES_BYTES} are kept`,
+          "take one away with null",
+        );
+      await p.store.users.update(userId, { preferences });
+      await p.note("user.changed", actor, { userId, preferences: Object.keys(change) });
+      return preferences;
     },
     async createKey(actor, key) {
       const user = await p.store.users.get(key.userId);
@@ -317,44 +292,8 @@ export function createDirectory(p: DirectoryPowers): Directory {
       await commit(actor, "key.rotated", { keyId: id, replacedBy: next.key.id, overlapSeconds });
       return next;
     },
-    async createCapsule(actor, capsule) {
-      const now = p.now();
-      const row: CapsuleRow = {
-        id: capsule.id ?? p.ids.next("cap", now),
-        tenantId: actor.tenantId,
-        name: capsule.name,
-        version: 1,
-        status: capsule.status ?? "active",
-        isDefault: capsule.default ?? false,
-        capabilities: toolNames(capsule.capabilities),
-        listing: capsule.listing ?? "full",
-        createdAt: now,
-        updatedAt: now,
-      };
-      await created(p.store.capsules.create(row), "capsule", row.id);
-      await commit(actor, "capsule.created", { capsuleId: row.id, capabilities: row.capabilities });
-      return row;
-    },
-    getCapsule: async (actor, id) => ours(actor, await p.store.capsules.get(id), "capsule", id),
-    listCapsules: (actor, page) => p.store.capsules.list(actor.tenantId, page),
-    async updateCapsule(actor, id, change) {
-      ours(actor, await p.store.capsules.get(id), "capsule", id);
-      const clean = change.capabilities
-        ? { ...change, capabilities: toolNames(change.capabilities) }
-        : change;
-      const row = ours(
-        actor,
-        await p.store.capsules.update(id, { ...clean, updatedAt: p.now() }),
-        "capsule",
-        id,
-      );
-      await commit(actor, "capsule.changed", {
-        capsuleId: id,
-        version: row.version,
-        change: clean,
-      });
-      return row;
-    },
+    ...createCapsuleAdmin({ ...p, commit }),
+    ...createPersonaAdmin({ ...p, commit }),
     async switchTool(actor, name, enabled) {
       const known = p.toolName(name);
       if (known !== null && !(await p.mayConfigure(actor, known))) {
@@ -408,26 +347,7 @@ function usedAfter(key: KeyRow, other: KeyRow | null): boolean {
   return one === two ? key.createdAt >= other.createdAt : one > two;
 }
 
-async function created(write: Promise<void>, what: string, id: string): Promise<void> {
-  try {
-    await write;
-  } catch (cause) {
-    if (!(cause instanceof AlreadyExists)) throw cause;
-    throw new AppError("CONFLICT", "already_exists", `a ${what} '${id}' exists already`, {
-      remedy: "choose another id, or leave it out",
-      cause,
-    });
-  }
-}
-
 function viewOf(row: KeyRow): KeyView {
   const { salt: _salt, hash: _hash, ...view } = row;
   return view;
-}
-
-function invalid(path: string, message: string, remedy: string): AppError {
-  return new AppError("BAD_REQUEST", "invalid_input", `${path.slice(1)}: ${message}`, {
-    remedy,
-    errors: [{ path, message, suggestion: remedy }],
-  });
 }

@@ -253,7 +253,12 @@ describe("the directory", () => {
 
   test("a user of a tenant without plan and default capsule may only look, and has no tools", async () => {
     const row = { id: "bare", name: "Bare", role: "user", roles: [], plan: null } as const;
-    await app.app.store.users.create({ ...row, tenantId: "bare", createdAt: clock });
+    await app.app.store.users.create({
+      ...row,
+      tenantId: "bare",
+      preferences: {},
+      createdAt: clock,
+    });
     const mandate = { ...mandateOf(admin), tenantId: "bare", userId: "bare", keyId: null };
     const caller = await app.doors.identity.again({ ...mandate, via: "console" });
     expect(caller).toMatchObject({ level: "view_only", capsuleId: null, plan: null, role: "user" });
@@ -534,8 +539,7 @@ describe("when things are missing", () => {
     const capsules = createCapsules({
       store,
       now: () => clock,
-      isNative: () => true,
-      approvedPin: () => null,
+      tool: () => null,
     });
     expect((await capsules.find("fresh"))?.has("system/echo")).toBe(false);
     await app.doors.directory.updateCapsule(admin, "fresh", { capabilities: ["echo"] });

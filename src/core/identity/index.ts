@@ -74,7 +74,7 @@ interface Known {
 }
 
 const MAX_KNOWN = 10_000;
-/** How long another instance's revocation may go unseen when the store is shared (design §8: under a second). */
+/** How long another instance's revocation may go unseen when the store is shared: under a second. */
 const SHARED_LEASE_MS = 800;
 
 export function createIdentity(p: IdentityPowers): Identity {

@@ -68,6 +68,8 @@ export interface Sources {
   /** Null until it was tried. */
   readonly sandboxReady: () => boolean | null;
   readonly upstreams: () => readonly UpstreamFigure[];
+  /** Native tools whose breaker is not closed. */
+  readonly tools: () => readonly Pick<UpstreamFigure, "name" | "breaker">[];
 }
 
 export interface UpstreamFigure {
@@ -389,6 +391,17 @@ function gauges(sources: () => Sources | null): readonly Family[] {
         max: MAX_IDENTITIES,
       },
       of(upstreams(({ breaker }) => BREAKER[breaker])),
+    ),
+    readGauge(
+      {
+        name: "ostiary_tool_breaker_state",
+        help: "Breaker of a native tool that is not closed: 1 half open, 2 open",
+        labels: ["tool"],
+        max: MAX_TOOLS,
+      },
+      of((from) =>
+        from.tools().map(({ name, breaker }): [string, number] => [name, BREAKER[breaker]]),
+      ),
     ),
   ];
 }

@@ -5,8 +5,10 @@ import type { ApiResponse } from "../../reach/http-api/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Masker } from "../../util/secrets/masker.ts";
 import { UpstreamFault } from "../../reach/upstream/upstream.ts";
+import { exhaustedBy } from "../../util/exhaustion.ts";
+import { EXHAUSTED } from "./exhausted.ts";
 import type { Runner, RunResult } from "./index.ts";
-import { faultOfUpstream } from "./mcp.ts";
+import { attemptsOf, faultOfUpstream } from "./mcp.ts";
 
 export interface ExternalRunnerPowers {
   /** Throws UpstreamFault or AppError. */
@@ -26,7 +28,7 @@ export function externalRunner(p: ExternalRunnerPowers): Runner {
     try {
       return await finish(call, await p.call(call), server, p);
     } catch (cause) {
-      return caught(call, cause, { untrusted: true, server }, p);
+      return caught(call, cause, { untrusted: true, server, ...attemptsOf(cause) }, p);
     }
   };
 }
@@ -72,6 +74,8 @@ function caught(call: Call, cause: unknown, notes: JsonObject, p: ExternalRunner
   if (told instanceof UpstreamFault)
     return failure(faultOfUpstream(told, asAsked(call.tool), p), notes);
   if (!call.signal.aborted) p.report(call, cause);
+  const exhausted = exhaustedBy(cause);
+  if (exhausted !== null) return failure(EXHAUSTED[exhausted], { ...notes, exhausted });
   return failure(
     {
       code: "EXECUTION_FAILED",

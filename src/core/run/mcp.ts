@@ -11,6 +11,8 @@ import {
   packResult,
   unpackResult,
 } from "../../util/mcp-output.ts";
+import { exhaustedBy } from "../../util/exhaustion.ts";
+import { EXHAUSTED } from "./exhausted.ts";
 import type { Runner, RunResult } from "./index.ts";
 
 export interface McpRunnerPowers {
@@ -36,7 +38,7 @@ export function mcpRunner(p: McpRunnerPowers): Runner {
         attempts > 1 ? { untrusted: true, server, attempts } : { untrusted: true, server };
       return await finish(call, result, notes, p);
     } catch (cause) {
-      return caught(call, cause, { untrusted: true, server }, p);
+      return caught(call, cause, { untrusted: true, server, ...attemptsOf(cause) }, p);
     }
   };
 }
@@ -116,6 +118,8 @@ async function caught(
     return failure({ ...cause.fault, message: p.masker.shownText(cause.fault.message) }, notes);
   if (!(cause instanceof UpstreamFault)) {
     if (!call.signal.aborted) p.report(call, cause);
+    const exhausted = exhaustedBy(cause);
+    if (exhausted !== null) return failure(EXHAUSTED[exhausted], { ...notes, exhausted });
     return failure(
       {
         code: "EXECUTION_FAILED",
@@ -131,6 +135,10 @@ async function caught(
   const { answer, recorded } = await p.masker.resultInSlices(packError(cause.rpc));
   return { output: answer, recorded, error, metadata: notes };
 }
+
+/** For the record: nothing where one attempt was all. */
+export const attemptsOf = (cause: unknown): { attempts?: number } =>
+  cause instanceof UpstreamFault && cause.attempts > 1 ? { attempts: cause.attempts } : {};
 
 export function faultOfUpstream(
   cause: UpstreamFault,

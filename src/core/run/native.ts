@@ -3,7 +3,9 @@ import { PartialError, type Call, type Json, type JsonObject } from "../../contr
 import { AppError, type Fault, type FieldFault } from "../../contract/errors.ts";
 import type { PowerName, ToolPowers } from "../../contract/powers.ts";
 import type { ToolContext } from "../../contract/tool.ts";
+import { exhaustedBy } from "../../util/exhaustion.ts";
 import type { MaskedResult, Masker } from "../../util/secrets/masker.ts";
+import { EXHAUSTED } from "./exhausted.ts";
 import type { Runner, RunResult } from "./index.ts";
 
 export interface NativeRunnerPowers {
@@ -138,8 +140,11 @@ function withPartial(
 }
 
 function failed(call: Call, cause: unknown, notes: JsonObject, p: NativeRunnerPowers): RunResult {
-  if (cause instanceof AppError) return failure(withoutSecrets(cause.fault, p), notes);
+  const exhausted = exhaustedBy(cause);
+  const noted = exhausted === null ? notes : { ...notes, exhausted };
+  if (cause instanceof AppError) return failure(withoutSecrets(cause.fault, p), noted);
   p.report(call, cause);
+  if (exhausted !== null) return failure(EXHAUSTED[exhausted], noted);
   // The text of an unforeseen exception may hold anything: it stays in the log.
   return failure(
     {

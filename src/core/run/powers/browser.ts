@@ -13,8 +13,10 @@ export interface BrowserSettings {
   readonly rulesFor: (call: Call) => EgressRules | Promise<EgressRules>;
   readonly documents: Pick<Documents, "read">;
   readonly files: (call: Call, signal: AbortSignal) => Pick<FilesPower, "receive" | "stat">;
-  /** Absent: an instruction is refused. */
-  readonly model?: (call: Call, signal: AbortSignal) => Pick<ModelPower, "generate">;
+  /** Null: the tenant has no model that answers, and an instruction is refused. */
+  readonly model: (
+    tenantId: string,
+  ) => Promise<((call: Call, signal: AbortSignal) => Pick<ModelPower, "generate">) | null>;
   readonly fill: (schema: JsonObject, facts: PageFacts) => Json;
   readonly fits: (schema: JsonObject, data: Json) => boolean;
   readonly now: () => number;
@@ -131,7 +133,8 @@ async function byModel(
     schema,
   }: { instruction: string; selector?: string; schema?: JsonObject },
 ): Promise<{ url: string; data: Json }> {
-  if (!settings.model)
+  const open = await settings.model(call.caller.tenantId);
+  if (!open)
     throw new AppError(
       "UNAVAILABLE",
       "provider_not_configured",
@@ -141,7 +144,7 @@ async function byModel(
           "leave out instruction and use type, selector or schema, or configure a model provider",
       },
     );
-  const model = settings.model(call, signal);
+  const model = open(call, signal);
   const { url, data } = await handle.extract({
     type: "text",
     ...(selector !== undefined && { selector }),

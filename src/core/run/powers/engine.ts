@@ -10,6 +10,7 @@ import {
 } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { EnginePower, Explained } from "../../../contract/powers.ts";
+import { taintNote, withSource, type TaintSource } from "../../../contract/taint.ts";
 import type { Tool } from "../../../contract/tool.ts";
 import {
   rankTools,
@@ -40,7 +41,11 @@ const MIN_TIMEOUT_MS = 1_000;
 /** Left of a call's time to tell that what it waited for is still not there. */
 const LAST_WORDS_MS = 1_000;
 
-export function enginePower(engine: () => EngineSettings, now: () => number) {
+export function enginePower(
+  engine: () => EngineSettings,
+  now: () => number,
+  brings: (outcome: Outcome) => readonly TaintSource[],
+) {
   // Tools are frozen: what was read of one holds as long as it is the same.
   const read = new WeakMap<Tool, ToolWords>();
   const wordsFor = (tool: Tool): ToolWords => {
@@ -56,6 +61,8 @@ export function enginePower(engine: () => EngineSettings, now: () => number) {
         signal,
       });
     return {
+      taintFrom: (outcomes) =>
+        taintNote(outcomes.flatMap(brings).reduce(withSource<TaintSource>, [])),
       explain: (question) =>
         "executionId" in question
           ? engine().explainPast(call.caller, question.executionId)

@@ -75,10 +75,12 @@ export function translate(given: string, cause: unknown): unknown {
       );
     case "ENOSPC":
     case "EDQUOT":
-      return exhausted(given, "the disk is full", "free some space, then repeat the call");
+      return exhausted(given, "the disk is full", "free some space, then repeat the call", cause);
     case "EMFILE":
     case "ENFILE":
-      return exhausted(given, "too many files are open", "repeat the call in a moment");
+      return exhausted(given, "too many files are open", "repeat the call in a moment", cause);
+    case "ENOMEM":
+      return exhausted(given, "the machine has no memory left", "repeat the call later", cause);
     case "EFBIG":
       return new AppError(
         "FORBIDDEN",
@@ -100,8 +102,9 @@ export function translate(given: string, cause: unknown): unknown {
   }
 }
 
-function exhausted(given: string, message: string, remedy: string): AppError {
+function exhausted(given: string, message: string, remedy: string, cause: unknown): AppError {
   return new AppError("UNAVAILABLE", "resource_exhausted", `path ${quote(given)}: ${message}`, {
     remedy,
+    cause,
   });
 }
