@@ -35,8 +35,7 @@ export async function coordinate(
       errors: [{ path: "/agents", message }],
     });
   }
-  const model = p.agents.requireModel()(call, signal);
-  const answer = await model.generate({
+  const answer = await p.agents.ask(call, signal, {
     system: `You split an objective over ${roles.length} agents that work at the same time and do not see each other. ${STRATEGIES[strategy] ?? ""} Answer with JSON only: {"tasks": ["…"]}, one task for each agent, in their order.`,
     messages: [
       {

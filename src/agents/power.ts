@@ -3,8 +3,10 @@ import type { Agents } from "./agents.ts";
 import type { Group } from "./coordinate.ts";
 import type { Drafts } from "./drafts.ts";
 import type { Questions } from "./questions.ts";
-import type { Call } from "../contract/call.ts";
-import type { AgentsPower } from "../contract/powers/agents.ts";
+import type { Call, JsonObject } from "../contract/call.ts";
+import { taintNote } from "../contract/taint.ts";
+import type { AgentSeen, AgentsPower, AgentState } from "../contract/powers/agents.ts";
+import type { AgentRow } from "../storage/store/store.ts";
 import { untilAborted } from "../core/run/aborted.ts";
 
 export interface AgentsSettings {
@@ -12,7 +14,7 @@ export interface AgentsSettings {
   readonly coordinate: (
     call: Call,
     signal: AbortSignal,
-    request: Parameters<AgentsPower["coordinate"]>[0],
+    request: Omit<Parameters<AgentsPower["coordinate"]>[0], "wait">,
   ) => Promise<Group>;
   readonly questions: Questions;
   readonly drafts: Drafts;
@@ -25,6 +27,9 @@ const ANSWER_MS = 500;
 export const agentsPower =
   ({ agents, coordinate, questions, drafts, now }: AgentsSettings) =>
   (call: Call, signal: AbortSignal): AgentsPower => {
+    /** What may stand in the results of those that have one. */
+    const taintOf = (rows: readonly AgentRow[]): JsonObject =>
+      taintNote(rows.filter(({ result }) => result !== null).flatMap((row) => agents.sources(row)));
     const left = (): number => Math.max(0, call.startedAt + call.timeoutMs - now() - ANSWER_MS);
     return untilAborted<AgentsPower>(
       {
@@ -36,34 +41,52 @@ export const agentsPower =
             status: shown.status,
             tools: [...row.tools],
             result: shown.result,
+            taint: taintNote(agents.sources(row)),
           };
         },
         async communicate({ agentId, message, waitReply }) {
           const { messageId, reply } = await agents.say(call, agentId, message);
-          if (!waitReply) return { messageId, delivered: true, reply: null };
+          if (!waitReply) return { messageId, delivered: true, reply: null, taint: {} };
           const late = Promise.withResolvers<null>();
           const timer = setTimeout(() => late.resolve(null), left());
           const gone = (): void => late.resolve(null);
           signal.addEventListener("abort", gone, { once: true });
           try {
-            return { messageId, delivered: true, reply: await Promise.race([reply, late.promise]) };
+            const words = await Promise.race([reply, late.promise]);
+            const row = await agents.status(call.caller, agentId);
+            return {
+              messageId,
+              delivered: true,
+              reply: words,
+              taint: taintNote(agents.sources(row)),
+            };
           } finally {
             clearTimeout(timer);
             signal.removeEventListener("abort", gone);
           }
         },
-        async coordinate(request) {
+        async coordinate({ wait, ...request }) {
           const { groupId, assignments } = await coordinate(call, signal, request);
+          const ms = wait ? left() : 0;
+          const rows = await Promise.all(
+            assignments.map(({ agentId }) => agents.wait(call.caller, agentId, ms, signal)),
+          );
           return {
             groupId,
-            assignments: assignments.map((one) => ({ ...one })),
-            status: "running",
+            assignments: rows.map(({ id, status, result }, at) => {
+              return { agentId: id, task: assignments[at]?.task ?? "", status, result };
+            }),
+            status: groupStatus(rows),
+            taint: taintOf(rows),
           };
         },
         async status(agentId) {
-          const { status, objective, startedAt, toolCalls, tokens, lastEvent, result } =
-            await agents.status(call.caller, agentId);
-          return { agentId, status, objective, startedAt, toolCalls, tokens, lastEvent, result };
+          const row = await agents.status(call.caller, agentId);
+          return { ...seenOf(row), taint: taintNote(agents.sources(row)) };
+        },
+        async group(groupId) {
+          const rows = await agents.group(call.caller, groupId);
+          return { status: groupStatus(rows), agents: rows.map(seenOf), taint: taintOf(rows) };
         },
         stop: (agentId, reason) => agents.stop(call.caller, agentId, reason),
         async ask({ question, context, options, timeoutSeconds }) {
@@ -91,3 +114,20 @@ export const agentsPower =
       signal,
     );
   };
+
+const seenOf = (row: AgentRow): AgentSeen => ({
+  agentId: row.id,
+  status: row.status,
+  objective: row.objective,
+  startedAt: row.startedAt,
+  toolCalls: row.toolCalls,
+  tokens: row.tokens,
+  lastEvent: row.lastEvent,
+  result: row.result,
+});
+
+/** Running while one runs; a success only when all are. */
+const WORST_FIRST: readonly AgentState[] = ["running", "failed", "expired", "stopped"];
+
+const groupStatus = (rows: readonly { readonly status: AgentState }[]): AgentState =>
+  WORST_FIRST.find((status) => rows.some((row) => row.status === status)) ?? "success";

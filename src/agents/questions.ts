@@ -16,6 +16,8 @@ export interface Questions {
   /** One's own; administrators see those of the tenant. Looking at them shows them. */
   list(caller: Caller, filter: { state?: QuestionState; limit: number }): Promise<QuestionRow[]>;
   decide(caller: Caller, id: string, answer: string | null): Promise<QuestionRow>;
+  /** Hears of each question that is asked here, with the call that asks. */
+  onAsked(listener: (call: Call, row: QuestionRow) => void): () => void;
   /** Closes what a crash left open: questions of calls that have ended. */
   recover(): Promise<number>;
 }
@@ -44,6 +46,7 @@ const RECOVERED_AT_ONCE = 1_000;
 
 export function createQuestions(p: QuestionsPowers): Questions {
   const waiting = new Map<string, () => void>();
+  const listeners = new Set<(call: Call, row: QuestionRow) => void>();
 
   async function visible(caller: Caller, id: string): Promise<QuestionRow> {
     const row = await p.questions.get(caller.tenantId, id);
@@ -85,7 +88,10 @@ export function createQuestions(p: QuestionsPowers): Questions {
         for (let told = false; latest.state === "pending" && !signal.aborted;) {
           const { promise: woken, resolve } = Promise.withResolvers<void>();
           waiting.set(row.id, resolve);
-          if (!told) await p.note("question.asked", call.caller, row);
+          if (!told) {
+            await p.note("question.asked", call.caller, row);
+            for (const listener of [...listeners]) listener(call, row);
+          }
           told = true;
           latest = (await p.questions.get(tenantId, row.id)) ?? latest;
           const left = until - performance.now();
@@ -150,6 +156,10 @@ export function createQuestions(p: QuestionsPowers): Questions {
       await p.note(answer === null ? "question.declined" : "question.answered", caller, decided);
       waiting.get(id)?.();
       return decided;
+    },
+    onAsked(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     async recover() {
       const left = await p.questions.left(RECOVERED_AT_ONCE);

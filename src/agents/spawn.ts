@@ -8,11 +8,15 @@ import {
   type JsonObject,
 } from "../contract/call.ts";
 import { AppError } from "../contract/errors.ts";
+import { taintIn } from "../contract/taint.ts";
+import type { Generated, GenerateRequest } from "../contract/powers/model.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { AgentRow } from "../storage/store/store.ts";
 import type { AgentModel, AgentsEngine, AgentsPowers, Task } from "./agents.ts";
-import { leftOf, type LiveAgent } from "./live-agent.ts";
-import { work } from "./loop.ts";
+import { inputTokens } from "./loop/loop.ts";
+import { aboutAnswer, auditedText } from "./audited-text.ts";
+import { leftOf, sourcesBehind, type AgentsHere, type LiveAgent } from "./live-agent.ts";
+import { workAsAgent } from "./agent-work.ts";
 
 const MAX_DEPTH = 3;
 const MAX_PER_CALLER = 20;
@@ -21,24 +25,27 @@ const [MOST_CALLS, MOST_TOKENS] = [200, 1_000_000];
 /** Agents that make agents must be asked for by name. */
 const NOT_BY_DEFAULT = ["agent/spawn", "agent/coordinate"];
 
-export function requireModel(p: Pick<AgentsPowers, "model">): AgentModel {
-  const model = p.model();
+export async function requireModel(
+  p: Pick<AgentsPowers, "model">,
+  { tenantId }: Pick<Caller, "tenantId">,
+): Promise<AgentModel> {
+  const model = await p.model(tenantId);
   if (model) return model;
   throw new AppError(
     "UNAVAILABLE",
     "provider_not_configured",
     "agents need a model that answers, and none is configured",
-    { remedy: "configure one under models with the ability generate" },
+    { remedy: "add one with the ability generate: ostiary models add" },
   );
 }
 
 export async function spawn(
   call: Call,
   task: Task,
-  live: Map<string, LiveAgent>,
+  { live, ended }: AgentsHere,
   p: AgentsPowers,
 ): Promise<AgentRow> {
-  const model = requireModel(p);
+  const model = await requireModel(p, call.caller);
   const depth = agentDepthOf(call) + 1;
   const owner = JSON.stringify([call.caller.tenantId, call.caller.userId]);
   requireRoom(depth, owner, live);
@@ -58,6 +65,8 @@ export async function spawn(
     used: { toolCalls: 0, tokens: 0 },
     budget,
     ended: over.promise,
+    taint: taintIn(call.metadata),
+    read: [],
   };
   live.set(row.id, agent);
   const { controller } = agent;
@@ -70,6 +79,7 @@ export async function spawn(
       unwatch();
       clearTimeout(lifetime);
       live.delete(row.id);
+      ended.set(row.id, sourcesBehind(agent));
       // Its own agents worked for it alone.
       for (const child of live.values())
         if (child.parentId === row.id) child.controller.abort("user");
@@ -197,7 +207,7 @@ async function run(
 ): Promise<void> {
   const { signal } = agent.controller;
   const mandate = mandateOf({ ...call.caller, only: row.tools });
-  const end = await work({
+  const end = await workAsAgent({
     id: row.id,
     depth: row.depth,
     objective: row.objective,
@@ -214,19 +224,23 @@ async function run(
       agent.used.tokens += tokens;
     },
     inbox: () => agent.inbox.splice(0),
-    async say(text) {
+    async say(text, calls) {
       const at = p.now();
+      const called = calls.length > 0 ? `(calls ${calls.join(", ")})` : "";
       await p.agents.say({
         id: p.ids.handle("msg", at),
         agentId: row.id,
         sender: "agent",
-        body: text,
+        body: p.mask([text, called].filter((part) => part !== "").join("\n")),
         at,
       });
-      reply(agent, text);
+      if (text !== "") reply(agent, text);
     },
     note: (lastEvent) => p.agents.update(row.id, { ...agent.used, lastEvent }),
-    generate: (request) => model(call, signal).generate(request),
+    generate: recordedModel({ call, agentId: row.id, model, signal }, p),
+    isOutside: p.isOutside,
+    given: () => agent.taint,
+    tainted: (sources) => (agent.read = sources),
   });
   await p.agents.update(row.id, {
     ...agent.used,
@@ -236,6 +250,55 @@ async function run(
     endedAt: p.now(),
   });
 }
+
+interface Asking {
+  readonly call: Call;
+  /** Null: asked by the call itself. */
+  readonly agentId: string | null;
+  readonly model: AgentModel;
+  readonly signal: AbortSignal;
+}
+
+/** Every answer is an event under the trace of the call, and its tokens are counted. */
+export const recordedModel =
+  (
+    { call, agentId, model, signal }: Asking,
+    p: Pick<AgentsPowers, "use" | "note" | "mask">,
+  ): ((request: GenerateRequest) => Promise<Generated>) =>
+  async (request) => {
+    const answer = await chargedModel(call, model, signal, p)(request);
+    await p.note("chat.message", call.caller, {
+      role: "model",
+      ...(agentId === null ? {} : { agentId }),
+      executionId: call.id,
+      sessionId: call.sessionId,
+      traceId: call.trace.traceId,
+      keyId: call.caller.keyId,
+      ...aboutAnswer(answer),
+      ...auditedText(answer.text, p.mask),
+    });
+    return answer;
+  };
+
+/** A model whose tokens count on the budgets of the caller's plan. */
+const chargedModel =
+  (call: Call, model: AgentModel, signal: AbortSignal, p: Pick<AgentsPowers, "use">) =>
+  async (request: GenerateRequest): Promise<Generated> => {
+    const input = inputTokens(request);
+    const wanted = input + request.maxTokens;
+    const reserved = await p.use.reserve(call.caller, { wanted, atLeast: input + 1 });
+    let used = 0;
+    try {
+      // It may have been stopped meanwhile.
+      signal.throwIfAborted();
+      const maxTokens = Math.min(request.maxTokens, reserved.tokens - input);
+      const answer = await model(call, signal).generate({ ...request, maxTokens });
+      used = answer.usage.input + answer.usage.output;
+      return answer;
+    } finally {
+      await reserved.settle(used);
+    }
+  };
 
 function reply({ listeners }: LiveAgent, text: string | null): void {
   for (const listener of [...listeners]) listener(text);

@@ -1,5 +1,6 @@
 // Workflows and plans, as far as the caller of one call has them.
 import type { Call } from "../../contract/call.ts";
+import { taintNote, withSource, type TaintSource } from "../../contract/taint.ts";
 import type { WorkflowsPower, RunView, PlanView } from "../../contract/powers/workflows.ts";
 import type { Plans } from "./plans.ts";
 import type { Workflows } from "./workflows.ts";
@@ -58,7 +59,9 @@ export const workflowsPower =
     );
 
 function viewOf({ id, status, startedAt, endedAt, steps, output, error }: RunRow): RunView {
-  return { runId: id, status, startedAt, endedAt, steps, output, error };
+  const sources = steps.flatMap((step) => step.sources ?? []);
+  const taint = taintNote(sources.reduce(withSource<TaintSource>, []));
+  return { runId: id, status, startedAt, endedAt, steps, output, error, taint };
 }
 
 function planView({ id, version, phases, currentPhaseId }: PlanRow): PlanView {

@@ -10,6 +10,7 @@ import {
   type TimeLimit,
 } from "../../contract/call.ts";
 import { AppError, faultOf, type Fault } from "../../contract/errors.ts";
+import type { TaintSource } from "../../contract/taint.ts";
 import type {
   RunRow,
   StepState,
@@ -33,6 +34,8 @@ export interface RunPowers {
   };
   /** The caller as they are now; null when user or key is gone. */
   readonly callerAgain: (caller: Caller) => Promise<Caller | null>;
+  /** Content from outside that an outcome brings along. */
+  readonly brings: (outcome: Outcome) => readonly TaintSource[];
   readonly now: () => number;
 }
 
@@ -109,6 +112,7 @@ export async function drive(row: RunRow, running: Running, p: RunPowers): Promis
       status,
       ms,
       ...(outcome.error ? { error: outcome.error } : {}),
+      ...(outcome.sources.length > 0 ? { sources: outcome.sources } : {}),
     });
     if (signal.reason === "revoked") return end("failed", gone(caller));
     if (outcome.success) outputs.set(step.id, (last = outcome.output));
@@ -125,6 +129,7 @@ interface Attempt {
   readonly cancelled: boolean;
   readonly output: Json;
   readonly error: Fault | null;
+  readonly sources: readonly TaintSource[];
 }
 
 async function attempt(
@@ -163,10 +168,18 @@ async function attempt(
       cancelled: outcome.status === "cancelled" || outcome.endedAt === null,
       output,
       error,
+      sources: p.brings(outcome),
     };
   } catch (cause) {
     const error = cause instanceof NothingThere ? nothingThere(cause) : faultOf(cause);
-    return { executionId: null, success: false, cancelled: false, output: null, error };
+    return {
+      executionId: null,
+      success: false,
+      cancelled: false,
+      output: null,
+      error,
+      sources: [],
+    };
   }
 }
 

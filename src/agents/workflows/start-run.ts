@@ -64,6 +64,7 @@ export async function startRun(
       runs: p.store.runs,
       engine: p.engine,
       now: p.now,
+      brings: p.brings,
       callerAgain: (who) => p.callerAgain(mandateOf(who)),
     },
   ).finally(() => {

@@ -46,6 +46,8 @@ export interface WorkflowsPowers {
     schema: JsonObject,
     value: JsonObject,
   ) => readonly { path: string; message: string }[] | null;
+  /** Content from outside that an outcome brings along. */
+  readonly brings: RunPowers["brings"];
   readonly instanceId: string;
   readonly ids: Ids;
   readonly now: () => number;
