@@ -1,7 +1,7 @@
 // All known tools, by every name they go by. The store keeps the definitions; memory answers the calls.
 import type { Json } from "../contract/call.ts";
 import { AppError, type FieldFault } from "../contract/errors.ts";
-import type { Store, StoredTool } from "../storage/store/store.ts";
+import type { CapabilityRecord, Store, StoredTool } from "../storage/store/store.ts";
 import { canonicalJson } from "../util/json/json.ts";
 import { CATEGORIES, EFFECTS, freezeTool, RISKS, type Tool } from "../contract/tool.ts";
 
@@ -24,6 +24,8 @@ export interface Registry {
   readonly revision: number;
   /** By any of its names; absent gives null. */
   get(name: string): Tool | null;
+  /** What the store knows of it besides the definition: its id, and since when it is so. */
+  record(name: string): Promise<CapabilityRecord | null>;
   /** Bytewise by wire name. */
   all(): readonly Tool[];
   /**
@@ -32,7 +34,7 @@ export interface Registry {
    */
   register(...tools: readonly Tool[]): Promise<void>;
   /**
-   * Adds or replaces tools of a server upstream, in one transaction; names that others have are refused as by
+   * Adds or replaces tools of an upstream server, in one transaction; names that others have are refused as by
    * `register`.
    */
   put(tools: readonly Tool[]): Promise<void>;
@@ -67,6 +69,7 @@ export function filterTools(tools: readonly Tool[], filter: ToolFilter): Tool[] 
 export async function openRegistry(
   store: Pick<Store, "capabilities">,
   native: readonly Tool[],
+  now: () => number = Date.now,
 ): Promise<Registry> {
   const byName = new Map<string, Tool>();
   const names = new Map<string, Tool>();
@@ -103,7 +106,7 @@ export async function openRegistry(
         place(tool);
         added.push(tool);
       }
-      await store.capabilities.save(added.map(storedOf));
+      await store.capabilities.save(added.map(storedOf), now());
     } catch (cause) {
       added.forEach(displace);
       throw cause;
@@ -127,13 +130,14 @@ export async function openRegistry(
   for (const tool of stored.values())
     if (tool.provider !== "native" && !namesOf(tool).some(isTaken))
       place(freezeTool({ ...tool, route: tool.route ?? null, native: null }));
-  if (changed.length > 0) await store.capabilities.save(changed.map(storedOf));
+  if (changed.length > 0) await store.capabilities.save(changed.map(storedOf), now());
 
   return {
     get revision() {
       return revision;
     },
     get: (name) => names.get(name) ?? null,
+    record: (name) => store.capabilities.record(names.get(name)?.name ?? name),
     all: () => (sorted ??= [...byName.values()].sort((a, b) => (a.wireName < b.wireName ? -1 : 1))),
     register,
     async put(tools) {
@@ -149,7 +153,7 @@ export async function openRegistry(
           place(tool);
           placed.push(tool);
         }
-        await store.capabilities.save(next.map(storedOf));
+        await store.capabilities.save(next.map(storedOf), now());
       } catch (cause) {
         placed.forEach(displace);
         for (const tool of former) if (tool) place(tool);

@@ -149,7 +149,9 @@ test("the check of the sources sees what it must", () => {
     expect([good, reached(good)]).toEqual([good, []]);
 });
 
-describe.each(NATIVE_TOOLS.map((tool) => [tool.name, tool] as const))("%s", (_name, tool) => {
+const EACH = NATIVE_TOOLS.map((tool) => [tool.name, tool] as const);
+// More than a tool's own limit: on a busy machine Chromium alone may take half a minute to start.
+describe.each(EACH)("%s", { timeout: 60_000 }, (_name, tool) => {
   // Without bubblewrap such a tool refuses to run.
   const runs = test.skipIf(tool.requiresSandbox && !HAS_BOX);
   beforeEach(async () => {
@@ -266,7 +268,7 @@ describe("system/slow, the tool of the tests", () => {
     const before = performance.now();
     setTimeout(() => controller.abort("timeout"), 20);
     expect(await running).toMatchObject({ aborted: true });
-    expect(performance.now() - before).toBeLessThan(120);
+    expect(performance.now() - before).toBeLessThan(1_000);
     expect(observer.runs.at(-1)).toMatchObject({ abortReason: "timeout" });
   });
 

@@ -121,7 +121,7 @@ describe("spawn", () => {
     expect(calls).toMatchObject({
       status: "success",
       toolCalls: 2,
-      result: expect.stringContaining("budget of tool calls") as string,
+      result: expect.stringContaining("tool_calls_exhausted") as string,
     });
     const tokens = await ended(
       (await start("talks too much", { budget: { tokens: 1_000 } }))["agentId"],

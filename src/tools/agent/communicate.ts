@@ -22,9 +22,9 @@ export default defineTool({
   tags: ["agent"],
   examples: [{ agentId: "agt_example", message: "Leave out the temporary files." }],
   async run(request, { agents }, context) {
-    const { messageId, delivered, reply } = await agents.communicate(request);
+    const { messageId, delivered, reply, taint } = await agents.communicate(request);
     if (reply === null) return { messageId, delivered };
-    context.note({ untrusted: true });
+    context.note({ untrusted: true, ...taint });
     return { messageId, delivered, reply };
   },
 });

@@ -1,11 +1,13 @@
 import { z } from "zod";
 import { defineTool } from "../../contract/tool.ts";
 
+const status = z.enum(["running", "success", "failed", "stopped", "expired"]);
+
 export default defineTool({
   name: "agent/coordinate",
   description:
     "Split an objective over several agents that work at the same time: the configured model says what each shall do, and one agent is spawned for each. " +
-    "None gets more than you have. Answers who does what; look at each with agent/status.",
+    "None gets more than you have. Answers who does what, and with wait what came of it; look at them later with agent/status.",
   input: z.strictObject({
     objective: z.string().min(10).max(4_000).describe("What they shall reach together."),
     agents: z
@@ -18,11 +20,22 @@ export default defineTool({
       .default("auto")
       .describe("How the work is split."),
     maxAgents: z.int().min(1).max(50).default(5).describe("Refuse more agents than this."),
+    wait: z
+      .boolean()
+      .default(false)
+      .describe("Answer when all have ended, as far as this call's time reaches."),
   }),
   output: z.strictObject({
-    groupId: z.string(),
-    assignments: z.array(z.strictObject({ agentId: z.string(), task: z.string() })),
-    status: z.enum(["running", "success", "failed", "stopped", "expired"]),
+    groupId: z.string().describe("For agent/status."),
+    assignments: z.array(
+      z.strictObject({
+        agentId: z.string(),
+        task: z.string(),
+        status,
+        result: z.unknown().optional().describe("What it answered, once it has."),
+      }),
+    ),
+    status: status.describe("Running while one runs, a success when all are."),
   }),
   risk: "dangerous",
   effects: "system_dangerous",
@@ -37,8 +50,14 @@ export default defineTool({
     },
   ],
   async run(request, { agents }, context) {
-    const group = await agents.coordinate(request);
-    context.note({ groupId: group.groupId, untrusted: true });
-    return group;
+    const { taint, ...group } = await agents.coordinate(request);
+    context.note({ groupId: group.groupId, untrusted: true, ...taint });
+    return {
+      ...group,
+      assignments: group.assignments.map(({ result, ...one }) => ({
+        ...one,
+        ...(result === null ? {} : { result }),
+      })),
+    };
   },
 });

@@ -78,6 +78,7 @@ export default defineTool({
       status,
       tools: given,
       result,
+      taint,
     } = await agents.spawn({
       ...task,
       budget: {
@@ -87,7 +88,7 @@ export default defineTool({
       ...(capsule === undefined ? {} : { capsule }),
       ...(tools === undefined ? {} : { tools }),
     });
-    context.note({ agentId, untrusted: true });
+    context.note({ agentId, untrusted: true, ...(result === null ? {} : taint) });
     return { agentId, status, tools: given, ...(result === null ? {} : { result }) };
   },
 });

@@ -126,7 +126,9 @@ describe("ai/generate", () => {
     [200, chat("", { refusal: "no" }).body, "provider_refused"],
   ])("the provider answers %i: %j is %s", async (status, body, reason) => {
     for (const model of status === 200 ? ["local"] : ["local", "claude"]) {
-      server.next.push({ status, body });
+      // Worth another try are some of them, two at most.
+      const again = status === 429 || status >= 500;
+      server.next.push(...Array.from({ length: again ? 3 : 1 }, () => ({ status, body })));
       const fault = await bench.fault(generate, { prompt: "hi", model });
       expect(fault).toMatchObject({ reason, remedy: expect.any(String) as string });
       expect(JSON.stringify(fault)).not.toContain("sk-");
@@ -144,7 +146,11 @@ describe("ai/generate", () => {
     const away = await openBench({
       flags: { models: '{"a":{"provider":"openai","url":"http://127.0.0.1:1/v1"}}' },
     });
-    expect(await away.fault(generate, { prompt: "x" })).toMatchObject({ reason: "connect_failed" });
+    expect(await away.fault(generate, { prompt: "x" })).toMatchObject({
+      code: "UNAVAILABLE",
+      reason: "upstream_unavailable",
+      message: expect.stringContaining("nobody listens there (3 times)") as string,
+    });
     await away.close();
     const stop = new AbortController();
     server.next.push({ status: 200, body: {}, delayMs: 5_000 });
@@ -273,7 +279,13 @@ test("ai/transcribe: text, segments on request, minutes settled", async () => {
 test("ai/speak: a file with its length", async () => {
   expect(
     await bench.run(speak, { text: "Good morning.", format: "wav", path: "said.wav" }),
-  ).toEqual({ path: "said.wav", mime: "audio/wav", durationSeconds: 1 });
+  ).toEqual({
+    path: "said.wav",
+    assetId: expect.stringMatching(/^ast_/) as string,
+    url: expect.stringMatching(/^\/api\/v1\/assets\/ast_/) as string,
+    mime: "audio/wav",
+    durationSeconds: 1,
+  });
   server.next.push({ status: 400, body: { error: { message: "unknown voice" } } });
   expect(await bench.fault(speak, { text: "x", voice: "nobody" })).toMatchObject({
     reason: "voice_unknown",

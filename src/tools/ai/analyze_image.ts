@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { mimeOf } from "../../util/files/mime.ts";
+import { isAssetId } from "./shared/asset-id.ts";
+import { spent } from "./shared/spent.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;
@@ -15,7 +17,7 @@ export default defineTool({
       .string()
       .min(1)
       .max(14_000_000)
-      .describe("Path in the workspace, or a data: URI of at most 10 MiB."),
+      .describe("Path in the workspace, id of an asset (ast_…), or a data: URI of at most 10 MiB."),
     prompt: z
       .string()
       .min(1)
@@ -30,21 +32,30 @@ export default defineTool({
   }),
   risk: "moderate",
   effects: "network",
-  needs: ["model", "files"],
+  needs: ["model", "files", "assets"],
   timeoutMs: 60_000,
   aliases: ["analyze_image"],
   tags: ["ai"],
   meters: [{ metric: "tokens", estimate: 2_000 }],
   examples: [{ image: "lighthouse.png", prompt: "What is in the foreground?" }],
-  async run({ image, prompt }, { model, files }, context) {
-    const { bytes, mime } = image.startsWith("data:") ? fromUri(image) : await fromFile(image);
+  async run({ image, prompt }, { model, files, assets }, context) {
+    const { bytes, mime } = image.startsWith("data:")
+      ? fromUri(image)
+      : isAssetId(image)
+        ? await assets.read(image, { maxBytes: MAX_BYTES })
+        : await fromFile(image);
     if (!READ.includes(mime))
       throw toolError("unsupported_type", `expected one of ${READ.join(", ")}, got ${mime}`, {
         remedy: "convert the picture to png",
       });
     const seen = await model.look({ image: bytes, mime, prompt });
-    context.note({ usage: { tokens: seen.usage.input + seen.usage.output }, untrusted: true });
-    return seen;
+    const { text, model: used, usage } = seen;
+    context.note({
+      usage: { tokens: usage.input + usage.output },
+      untrusted: true,
+      ...spent(seen),
+    });
+    return { text, model: used, usage };
 
     async function fromFile(path: string) {
       const read = await files.read(path, { maxBytes: MAX_BYTES });

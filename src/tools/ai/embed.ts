@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { spent } from "./shared/spent.ts";
 import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({
@@ -18,7 +19,7 @@ export default defineTool({
       .min(1)
       .max(128)
       .optional()
-      .describe("Name of a configured model; default: the first that embeds."),
+      .describe("Name of a configured model; default: the cheapest that embeds."),
     dimensions: z
       .int()
       .min(1)
@@ -48,6 +49,7 @@ export default defineTool({
       embeddings,
       model: used,
       usage,
+      ...answer
     } = await model.embed({
       input: typeof input === "string" ? [input] : input,
       ...(name === undefined ? {} : { model: name }),
@@ -56,6 +58,7 @@ export default defineTool({
     context.note({
       usage: { tokens: usage.input + usage.output, vector_ops: embeddings.length },
       untrusted: true,
+      ...spent(answer),
     });
     return { model: used, dimensions: embeddings[0]?.length ?? 0, embeddings, usage };
   },

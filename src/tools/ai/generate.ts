@@ -3,6 +3,7 @@ import type { Json, JsonObject } from "../../contract/call.ts";
 import { schemaErrors, schemaFault } from "../../util/schema/foreign-schema.ts";
 import type { Generated, ModelPower } from "../../contract/powers.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
+import { spent } from "./shared/spent.ts";
 import { withoutFence } from "../../util/json/model-json.ts";
 
 export default defineTool({
@@ -18,7 +19,7 @@ export default defineTool({
       .min(1)
       .max(128)
       .optional()
-      .describe("Name of a configured model; default: the first that can write."),
+      .describe("Name of a configured model; default: the cheapest that can write."),
     maxTokens: z.int().min(1).max(32_000).default(1_024).describe("Longest answer, in tokens."),
     temperature: z.number().min(0).max(2).default(0.7).describe("0 is the most predictable."),
     schema: z
@@ -75,9 +76,13 @@ export default defineTool({
         ...(wanted === undefined ? {} : { schema: wanted }),
       });
     const first = await ask([{ role: "user", content: prompt }]);
-    const note = (usage: Generated["usage"]): void =>
-      context.note({ usage: { tokens: usage.input + usage.output }, untrusted: true });
-    note(first.usage);
+    const note = (usage: Generated["usage"], ...answers: Generated[]): void =>
+      context.note({
+        usage: { tokens: usage.input + usage.output },
+        untrusted: true,
+        ...spent(...answers),
+      });
+    note(first.usage, first);
     if (wanted === undefined) return answerOf(first, first.usage);
     const faults = faultsOf(first.text, wanted);
     if ("json" in faults) return { ...answerOf(first, first.usage), json: faults.json };
@@ -91,7 +96,7 @@ export default defineTool({
       input: first.usage.input + second.usage.input,
       output: first.usage.output + second.usage.output,
     };
-    note(usage);
+    note(usage, first, second);
     const again = faultsOf(second.text, wanted);
     if ("json" in again) return { ...answerOf(second, usage), json: again.json };
     throw toolError(

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { sizeOfPng } from "./shared/png.ts";
+import { spent } from "./shared/spent.ts";
 import { defineTool } from "../../contract/tool.ts";
 
 const SIZES = ["1024x1024", "1792x1024", "1024x1792"] as const;
@@ -8,7 +9,7 @@ export default defineTool({
   name: "ai/generate_image",
   description:
     "Let a model draw one to four pictures from a description. They are kept as files: at the path you give (numbered from the " +
-    "second on), or in a folder of this execution.",
+    "second on), or in a folder of this execution; the person sees them at url.",
   input: z.strictObject({
     prompt: z.string().min(1).max(4_000).describe("What the picture shows."),
     size: z.enum(SIZES).default("1024x1024").describe("Width x height."),
@@ -23,24 +24,32 @@ export default defineTool({
   }),
   output: z.strictObject({
     images: z.array(
-      z.strictObject({ path: z.string(), mime: z.string(), width: z.int(), height: z.int() }),
+      z.strictObject({
+        path: z.string(),
+        assetId: z.string().describe("For other tools and chats."),
+        url: z.string().describe("Where the person sees it."),
+        mime: z.string(),
+        width: z.int(),
+        height: z.int(),
+      }),
     ),
     revisedPrompt: z.string().optional().describe("The description the provider made of yours."),
     model: z.string().describe("The model that drew."),
   }),
   risk: "moderate",
   effects: "network",
-  needs: ["model", "files"],
+  needs: ["model", "files", "assets"],
   timeoutMs: 60_000,
   aliases: ["GenerateImage", "generate_image"],
   tags: ["ai"],
   touches: [{ argument: "/path", kind: "path", access: "write" }],
   meters: [{ metric: "images", estimate: { argument: "/count", otherwise: 1 } }],
   examples: [{ prompt: "A lighthouse at dusk, watercolour." }],
-  async run({ prompt, size, quality, count, path }, { model, files }, context) {
+  async run({ prompt, size, quality, count, path }, { model, files, assets }, context) {
+    await assets.requireRoom();
     context.progress({ progress: 0, total: 2, message: "drawing" });
     const drawn = await model.image({ prompt, size, quality, count });
-    context.note({ usage: { images: drawn.images.length }, untrusted: true });
+    context.note({ usage: { images: drawn.images.length }, untrusted: true, ...spent(drawn) });
     const [width = 0, height = 0] = size.split("x").map(Number);
     const images = [];
     for (const [index, { bytes, mime }] of drawn.images.entries()) {
@@ -53,9 +62,11 @@ export default defineTool({
                 createDirectories: true,
               })
             ).path;
-      images.push({ path: at, mime, ...(sizeOfPng(bytes) ?? { width, height }) });
+      context.note({ filesTouched: [...images.map((image) => image.path), at] });
+      const kept = await assets.keep({ name: at, mime, bytes });
+      images.push({ path: at, ...kept, mime, ...(sizeOfPng(bytes) ?? { width, height }) });
+      context.note({ assets: images.map(({ assetId }) => assetId) });
     }
-    context.note({ filesTouched: images.map((image) => image.path) });
     return {
       images,
       model: drawn.model,

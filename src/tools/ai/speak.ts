@@ -1,14 +1,12 @@
 import { z } from "zod";
+import { spent } from "./shared/spent.ts";
 import { defineTool } from "../../contract/tool.ts";
-
-/** Spoken characters in a second, roughly; what the provider does not tell is estimated. */
-const CHARS_PER_SECOND = 15;
 
 export default defineTool({
   name: "ai/speak",
   description:
     "Read a text aloud into a sound file (mp3, wav or ogg) with a model's voice. The file is kept at the path you give, or in a " +
-    "folder of this execution.",
+    "folder of this execution; the person hears it at url.",
   input: z.strictObject({
     text: z.string().min(1).max(10_000).describe("What to say."),
     voice: z
@@ -23,20 +21,28 @@ export default defineTool({
   }),
   output: z.strictObject({
     path: z.string().describe("The file."),
+    assetId: z.string().describe("For other tools."),
+    url: z.string().describe("Where the person hears it."),
     mime: z.string().describe("Its type."),
     durationSeconds: z.number().describe("Length; estimated where the format does not tell."),
   }),
   risk: "moderate",
   effects: "network",
-  needs: ["model", "files"],
+  needs: ["model", "files", "assets"],
   timeoutMs: 60_000,
   aliases: ["speak"],
   tags: ["ai"],
   touches: [{ argument: "/path", kind: "path", access: "write" }],
   meters: [{ metric: "voice_minutes", estimate: 1 }],
   examples: [{ text: "Good morning.", format: "wav" }],
-  async run({ text, voice, speed, format, path }, { model, files }, context) {
-    const { audio, mime } = await model.speak({
+  async run({ text, voice, speed, format, path }, { model, files, assets }, context) {
+    await assets.requireRoom();
+    const {
+      audio,
+      mime,
+      seconds: durationSeconds,
+      ...answer
+    } = await model.speak({
       text,
       speed,
       format,
@@ -46,22 +52,14 @@ export default defineTool({
       path === undefined
         ? await files.keep(`speech.${format}`, audio)
         : (await files.write(path, audio, { mode: "overwrite", createDirectories: true })).path;
-    const durationSeconds =
-      (format === "wav" ? lengthOfWav(audio) : null) ??
-      Math.round((text.length / CHARS_PER_SECOND / speed) * 10) / 10;
     context.note({
       usage: { voice_minutes: Math.ceil(durationSeconds / 60) },
       untrusted: true,
       filesTouched: [at],
+      ...spent(answer),
     });
-    return { path: at, mime, durationSeconds };
+    const kept = await assets.keep({ name: at, mime, bytes: audio });
+    context.note({ assets: [kept.assetId] });
+    return { path: at, ...kept, mime, durationSeconds };
   },
 });
-
-/** Seconds by the header: bytes of sound over bytes per second. */
-function lengthOfWav(bytes: Uint8Array): number | null {
-  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (data.length < 44 || data.toString("latin1", 0, 4) !== "RIFF") return null;
-  const rate = data.readUInt32LE(28);
-  return rate > 0 ? Math.round(((data.length - 44) / rate) * 1_000) / 1_000 : null;
-}

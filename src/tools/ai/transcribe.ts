@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { isAssetId } from "./shared/asset-id.ts";
+import { spent } from "./shared/spent.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 104_857_600;
@@ -10,7 +12,11 @@ export default defineTool({
     "Write down what is said in a sound file of the workspace (mp3, m4a, wav, ogg, webm, flac; at most 100 MiB), on request with " +
     "the time of each segment.",
   input: z.strictObject({
-    audio: z.string().min(1).max(4_096).describe("Path of the sound file in the workspace."),
+    audio: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .describe("Path of the sound file in the workspace, or id of an asset (ast_…)."),
     language: z
       .string()
       .regex(/^[a-z]{2,3}(-[A-Za-z]{2,4})?$/)
@@ -33,31 +39,42 @@ export default defineTool({
   }),
   risk: "moderate",
   effects: "network",
-  needs: ["model", "files"],
+  needs: ["model", "files", "assets"],
   timeoutMs: 120_000,
   aliases: ["transcribe"],
   tags: ["ai"],
   touches: [{ argument: "/audio", kind: "path", access: "read" }],
   meters: [{ metric: "voice_minutes", estimate: 1 }],
   examples: [{ audio: "memo.wav", timestamps: true }],
-  async run({ audio, language, timestamps }, { model, files }, context) {
-    if (!SPOKEN.test(audio))
+  async run({ audio, language, timestamps }, { model, files, assets }, context) {
+    const sound = isAssetId(audio) ? await assets.read(audio, { maxBytes: MAX_BYTES }) : null;
+    if (!SPOKEN.test(sound?.name ?? audio))
       throw toolError(
         "unsupported_type",
-        `expected a sound file (mp3, m4a, wav, ogg, webm, flac), got ${JSON.stringify(audio)}`,
+        `expected a sound file (mp3, m4a, wav, ogg, webm, flac), got ${JSON.stringify(sound?.name ?? audio)}`,
         { remedy: "convert it, or give it its usual ending" },
       );
-    const { bytes, path } = await files.read(audio, { maxBytes: MAX_BYTES });
+    const { bytes, name } = sound ?? (await fromFile());
     context.progress({ progress: 1, total: 2, message: "listening" });
-    const name = path.split("/").at(-1) ?? "audio";
     const heard = await model.transcribe({
       audio: bytes,
       name,
       timestamps,
       ...(language === undefined ? {} : { language }),
     });
-    const minutes = Math.ceil((heard.durationSeconds ?? 60) / 60);
-    context.note({ usage: { voice_minutes: minutes }, untrusted: true, filesTouched: [path] });
-    return heard;
+    const { text, segments, durationSeconds, language: spoken } = heard;
+    const minutes = Math.ceil((durationSeconds ?? 60) / 60);
+    context.note({
+      usage: { voice_minutes: minutes },
+      untrusted: true,
+      ...spent(heard),
+    });
+    return { text, language: spoken, durationSeconds, ...(segments && { segments }) };
+
+    async function fromFile() {
+      const read = await files.read(audio, { maxBytes: MAX_BYTES });
+      context.note({ filesTouched: [read.path] });
+      return { bytes: read.bytes, name: read.path.split("/").at(-1) ?? "audio" };
+    }
   },
 });

@@ -43,7 +43,7 @@ export default defineTool({
       executionId,
       ...metadata,
     });
-    context.note({ innerExecutionId: outcome.executionId });
+    context.note({ innerExecutionId: outcome.executionId, ...engine.taintFrom([outcome]) });
     const told = innerResult(outcome);
     if (told.fault === null) return told.output;
     const { reason, message, ...rest } = told.fault;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Json, JsonObject } from "../../contract/call.ts";
+import type { Json, JsonObject, Outcome } from "../../contract/call.ts";
 import { plainInnerResult } from "./shared/inner-result.ts";
 import { CATEGORIES, defineTool } from "../../contract/tool.ts";
 
@@ -50,12 +50,14 @@ export default defineTool({
   ],
   async run({ code: source }, { code, engine }, context) {
     const calls: { name: string; executionId: string; status: string }[] = [];
+    const outcomes: Outcome[] = [];
     const program = {
       source,
       async call(name: string, given: JsonObject, signal: AbortSignal) {
         const outcome = await engine.relay({ name, arguments: given, signal });
         const { executionId, status } = outcome;
         calls.push({ name, executionId, status });
+        outcomes.push(outcome);
         const told = plainInnerResult(outcome);
         if (told.fault === null) return { value: told.output };
         const soFar = told.partial === null ? {} : { result: told.partial };
@@ -89,7 +91,10 @@ export default defineTool({
       const { result, printed } = await code.run(program);
       return { result, printed: [...printed], calls };
     } finally {
-      context.note({ calls: calls.map(({ executionId }) => executionId) });
+      context.note({
+        calls: calls.map(({ executionId }) => executionId),
+        ...engine.taintFrom(outcomes),
+      });
     }
   },
 });

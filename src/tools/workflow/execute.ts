@@ -64,7 +64,7 @@ export default defineTool({
       };
     }
     const run = await workflows.execute(request);
-    context.note({ runId: run.runId, untrusted: true });
+    context.note({ runId: run.runId, untrusted: true, ...run.taint });
     if (run.status === "failed") {
       const error = run.error;
       const ids = run.steps
@@ -76,7 +76,11 @@ export default defineTool({
       throw toolError(
         "step_failed",
         `${error?.message ?? "a step failed"}; run ${run.runId}: ${ids}`,
-        { remedy: error?.remedy ?? `look at it with workflow/status` },
+        {
+          remedy: error?.remedy ?? `look at it with workflow/status`,
+          // What the steps before it did is done: the caller learns how far the run came.
+          partial: { runId: run.runId, status: run.status, steps: run.steps.map(stepView) },
+        },
       );
     }
     return {

@@ -48,7 +48,7 @@ export default defineTool({
     const run = await workflows.status(
       runId === undefined ? { executionId: executionId ?? "" } : { runId },
     );
-    context.note({ untrusted: true });
+    context.note({ untrusted: true, ...run.taint });
     const held = run.steps.find(
       ({ status, pendingApproval: waits }) => status === "pending" && waits !== undefined,
     )?.pendingApproval;
