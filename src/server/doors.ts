@@ -1,7 +1,11 @@
 // What every door is given: the engine, who is calling, and the queries behind the API. No door decides anything.
+import type { PlanStep } from "../agents/plan-step.ts";
+import type { Chat } from "../agents/chat/chat.ts";
+import type { AgentRecords } from "../agents/records/agent-records.ts";
 import type { Questions } from "../agents/questions.ts";
 import type { ApprovalInbox, StandingRules } from "../governance/approvals/approval.ts";
-import type { Caller, JsonObject, Trace } from "../contract/call.ts";
+import type { Caller, JsonObject, Outcome, Trace } from "../contract/call.ts";
+import type { Taint } from "../contract/taint.ts";
 import type { Engine } from "../core/engine/engine.ts";
 import type { Replayed } from "../core/engine/replay.ts";
 import type { DocumentKind } from "../contract/document.ts";
@@ -18,6 +22,7 @@ import type { ModeController } from "../governance/modes/mode.ts";
 import type { Metrics } from "../core/record/metrics.ts";
 import type { Policies } from "../governance/policy/policy.ts";
 import type { Relations } from "../governance/relations/relation.ts";
+import type { Assets } from "../storage/assets/assets.ts";
 import type { Action, Listing } from "../storage/store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
@@ -28,6 +33,7 @@ import type { ApiAdmin } from "../reach/http-api/admin.ts";
 import type { LoginAdmin } from "../reach/upstream/admin/login-admin.ts";
 import type { ServerAdmin } from "../reach/upstream/admin/server-admin.ts";
 import type { Upstreams } from "../reach/upstream/upstream.ts";
+import type { ModelAdmin } from "../reach/models/records.ts";
 import type { Webhooks } from "../reach/webhooks/webhook.ts";
 import type { AddressThrottle } from "./http/address-throttle.ts";
 import type { Clients } from "./http/client-address.ts";
@@ -57,8 +63,16 @@ export interface Doors {
   readonly policies: Policies;
   readonly approvals: ApprovalInbox & { readonly rules: StandingRules };
   readonly questions: Pick<Questions, "list" | "decide">;
+  /** The tool step of pipelines. */
+  readonly planStep: PlanStep;
+  readonly chat: Chat;
+  readonly clientTaint: ClientTaint;
+  readonly assets: Assets;
   readonly webhooks: Webhooks;
-  /** Servers upstream, for administrators. */
+  readonly models: ModelAdmin;
+  /** Capsules, personas and models as one file. */
+  readonly agentRecords: AgentRecords;
+  /** Upstream servers, for administrators. */
   readonly servers: ServerAdmin;
   /** HTTP APIs among them. */
   readonly apis: ApiAdmin;
@@ -89,6 +103,14 @@ export interface Doors {
   readonly masker: Pick<Masker, "valueInSlices">;
   readonly now: () => number;
   readonly settings: DoorSettings;
+}
+
+/** Content from outside that the clients of MCP sessions have read. A client without a session is known by its key. */
+export interface ClientTaint {
+  /** Null: none, or the rules do not mind it. */
+  of(caller: Caller, sessionId: string | null): readonly Taint[] | null;
+  /** The client gets this outcome. */
+  read(caller: Caller, sessionId: string | null, outcome: Outcome): void;
 }
 
 /** Told with an empty list while the flag is off. */

@@ -1,4 +1,4 @@
-// tRPC: the same endpoints as procedures, statically typed. Plain JSON on the wire, no transformer (C44).
+// tRPC: the same endpoints as procedures, statically typed. Plain JSON on the wire, no transformer.
 import { initTRPC, TRPCError } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
@@ -15,7 +15,12 @@ import {
   listApprovals,
   revokeApprovalRule,
 } from "./api/approvals.ts";
-import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./api/capsules.ts";
+import * as agents from "./api/agents.ts";
+import * as assets from "./api/assets.ts";
+import * as capsules from "./api/capsules.ts";
+import * as models from "./api/models.ts";
+import * as personas from "./api/personas.ts";
+import { getPreferences, updatePreferences } from "./api/preferences.ts";
 import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
@@ -65,8 +70,11 @@ import {
 } from "./api/servers/servers.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./api/tools.ts";
 import { checkPermission, getPermissions, requirePermission } from "./api/permissions.ts";
+import { executePlan } from "./api/plans.ts";
 import { answerQuestion, listQuestions } from "./api/questions.ts";
 import { endSignIn, listSignIns } from "./api/sign-ins.ts";
+import * as sessions from "./api/chat/sessions.ts";
+import * as turns from "./api/chat/turns.ts";
 import { endpoints } from "./api/index.ts";
 import { getTenant, updateTenant } from "./api/tenant.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
@@ -164,6 +172,7 @@ const router = t.router({
   tools: t.router({
     listTools: query(listTools),
     executeTool: mutation(executeTool),
+    executePlan: mutation(executePlan),
     getToolStatus: query(getToolStatus),
     cancelToolExecution: mutation(cancelToolExecution),
     getToolHistory: query(getToolHistory),
@@ -197,7 +206,12 @@ const router = t.router({
     revokeApprovalRule: mutation(revokeApprovalRule),
   }),
   signIns: t.router({ listSignIns: query(listSignIns), endSignIn: mutation(endSignIn) }),
-  account: t.router({ whoami: query(whoami), createLoginLink: mutation(createLoginLink) }),
+  account: t.router({
+    whoami: query(whoami),
+    createLoginLink: mutation(createLoginLink),
+    getPreferences: query(getPreferences),
+    updatePreferences: mutation(updatePreferences),
+  }),
   audit: t.router({
     searchEvents: query(searchEvents),
     getLedgerHead: query(getLedgerHead),
@@ -249,16 +263,62 @@ const router = t.router({
     revokeKey: mutation(revokeKey),
     rotateKey: mutation(rotateKey),
   }),
+  sessions: t.router({
+    createSession: mutation(sessions.createSession),
+    listSessions: query(sessions.listSessions),
+    getSession: query(sessions.getSession),
+    updateSession: mutation(sessions.updateSession),
+    reopenSession: mutation(sessions.reopenSession),
+    endSession: mutation(sessions.endSession),
+    removeSession: mutation(sessions.removeSession),
+    listMessages: query(sessions.listMessages),
+    searchMessages: query(sessions.searchMessages),
+  }),
+  chat: t.router({
+    sendMessage: mutation(turns.sendMessage),
+    regenerateAnswer: mutation(turns.regenerateAnswer),
+    stopTurn: mutation(turns.stopTurn),
+    getTurn: query(turns.getTurn),
+  }),
+  assets: t.router({
+    addAsset: mutation(assets.addAsset),
+    listAssets: query(assets.listAssets),
+    getAssetDetails: query(assets.getAssetDetails),
+    removeAsset: mutation(assets.removeAsset),
+  }),
   questions: t.router({
     listQuestions: query(listQuestions),
     answerQuestion: mutation(answerQuestion),
   }),
   usage: t.router({ getUsage: query(getUsage), listPlans: query(listPlans) }),
   capsules: t.router({
-    createCapsule: mutation(createCapsule),
-    listCapsules: query(listCapsules),
-    getCapsule: query(getCapsule),
-    updateCapsule: mutation(updateCapsule),
+    createCapsule: mutation(capsules.createCapsule),
+    listCapsules: query(capsules.listCapsules),
+    getCapsule: query(capsules.getCapsule),
+    updateCapsule: mutation(capsules.updateCapsule),
+    listCapsuleVersions: query(capsules.listCapsuleVersions),
+    getCapsuleVersion: query(capsules.getCapsuleVersion),
+    compareCapsuleVersions: query(capsules.compareCapsuleVersions),
+    activateCapsuleVersion: mutation(capsules.activateCapsuleVersion),
+  }),
+  agents: t.router({
+    exportAgents: query(agents.exportAgents),
+    importAgents: mutation(agents.importAgents),
+  }),
+  models: t.router({
+    createModel: mutation(models.createModel),
+    listModels: query(models.listModels),
+    getModel: query(models.getModel),
+    updateModel: mutation(models.updateModel),
+    removeModel: mutation(models.removeModel),
+    testModel: mutation(models.testModel),
+  }),
+  personas: t.router({
+    createPersona: mutation(personas.createPersona),
+    listPersonas: query(personas.listPersonas),
+    getPersona: query(personas.getPersona),
+    updatePersona: mutation(personas.updatePersona),
+    removePersona: mutation(personas.removePersona),
   }),
   servers: t.router({
     addServer: mutation(addServer),

@@ -1,4 +1,4 @@
-// HTTP APIs as servers upstream: an OpenAPI document or endpoints written by hand become tools that wait for approval.
+// HTTP APIs as upstream servers: an OpenAPI document or endpoints written by hand become tools that wait for approval.
 import { z } from "zod";
 import type { Endpoint } from "../../reach/http-api/endpoint.ts";
 import { endpoint } from "./endpoint.ts";

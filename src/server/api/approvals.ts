@@ -60,6 +60,10 @@ const approval = z.object({
   reasons: z.array(
     z.object({ reason: z.string(), message: z.string(), rule: z.string().optional() }),
   ),
+  taint: z
+    .string()
+    .optional()
+    .describe("Content from outside that the agent has read before this call; absent: none"),
   state,
   needed: z.int().describe("How many different people must agree"),
   votes: z.array(vote),
@@ -74,6 +78,11 @@ const approval = z.object({
 });
 
 const linkTo = (doors: Doors, id: string): string => `${doors.settings.baseUrl}/a/${id}`;
+
+function taintOf({ reasons }: ApprovalView): { taint?: string } {
+  const found = reasons.find(({ reason }) => reason === "tainted");
+  return found ? { taint: found.message } : {};
+}
 
 function view(row: ApprovalView, doors: Doors): z.input<typeof approval> {
   return {
@@ -93,6 +102,7 @@ function view(row: ApprovalView, doors: Doors): z.input<typeof approval> {
     ...(row.editedArgumentsCut ? { editedArgumentsCut: { ...row.editedArgumentsCut } } : {}),
     risk: row.risk,
     reasons: row.reasons.map((reason) => ({ ...reason })),
+    ...taintOf(row),
     state: row.state,
     needed: row.needed,
     votes: row.votes.map((one) => ({ ...one, at: iso(one.at) })),

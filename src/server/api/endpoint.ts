@@ -99,7 +99,7 @@ export function parseInput<I extends z.ZodObject>(
 }
 
 /** Data of others, handed on and recorded as JSON, which knows every character. */
-const FREE_DATA = new Set(["arguments", "equals", "metadata", "content"]);
+const FREE_DATA = new Set(["arguments", "input", "equals", "metadata", "content"]);
 const CONTROL = /\p{Cc}/u;
 
 /**

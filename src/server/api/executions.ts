@@ -61,6 +61,7 @@ export const executeTool = endpoint({
     errorCode: z.string().optional(),
     errorReason: z.string().optional(),
     remedy: z.string().optional(),
+    retryAfterSeconds: z.number().optional().describe("When a repeat makes sense"),
     cancelReason: z.enum(["user", "timeout", "shutdown"]).optional(),
     approval: noticeShape.optional().describe("Set while a person must agree"),
   }),
@@ -85,7 +86,7 @@ export const executeTool = endpoint({
         ...(outcome.approval ? { approval: noticeView(outcome.approval, doors) } : {}),
       };
     }
-    // Over tRPC every call that did not succeed is thrown; REST answers with the record of what ran (C15).
+    // Over tRPC every call that did not succeed is thrown; REST answers with the record of what ran.
     if (!outcome.success && context.entry === "trpc") throw new CallError(outcome);
     return outcomeView(outcome);
   },
@@ -137,6 +138,7 @@ function outcomeView(outcome: Outcome) {
           errorCode: error.code,
           errorReason: error.reason,
           ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
+          ...present({ retryAfterSeconds: error.retryAfterSeconds ?? null }),
         }
       : {}),
     ...present({ cancelReason: outcome.cancelReason }),

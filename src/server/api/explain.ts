@@ -1,6 +1,7 @@
 // Why a call is, would be or was allowed or refused: every stage's verdict.
 import { z } from "zod";
 import { LEVELS, MODES, type JsonObject } from "../../contract/call.ts";
+import { READERS } from "../../contract/taint.ts";
 import type { Explanation } from "../../core/engine/engine.ts";
 import { AppError } from "../../contract/errors.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
@@ -35,6 +36,13 @@ const explanation = z.object({
   summary: z.string(),
   gates: z.array(verdict),
   wouldChange: z.array(z.string()).describe("What would have to change for another answer"),
+  taint: z.string().optional().describe("Content from outside that whoever calls has read"),
+});
+
+const taintSource = z.strictObject({
+  from: z.string().min(1).max(200).describe("Host, server or file"),
+  tool: z.string().min(1).max(256).default("web/get").describe("The tool that brought it"),
+  reader: z.enum(READERS).default("chat").describe("Who has read it"),
 });
 
 export const explainCall = endpoint({
@@ -53,13 +61,18 @@ export const explainCall = endpoint({
       at: moment
         .optional()
         .describe("As if policies were asked then; relationships are those of now"),
+      taint: z
+        .array(taintSource)
+        .max(20)
+        .optional()
+        .describe("As if whoever calls had read this content from outside"),
       executionId: executionId.optional().describe("A past execution instead of a tool"),
     })
     .superRefine((input, check) => {
       if ((input.tool === undefined) === (input.executionId === undefined)) {
         check.addIssue({ code: "custom", path: ["tool"], message: "give tool or executionId" });
       }
-      for (const field of ["arguments", "as", "mode", "at", "withSchema"] as const) {
+      for (const field of ["arguments", "as", "mode", "at", "taint", "withSchema"] as const) {
         if (input.executionId !== undefined && input[field] !== undefined) {
           check.addIssue({ code: "custom", path: [field], message: "goes with tool only" });
         }
@@ -79,6 +92,9 @@ export const explainCall = endpoint({
       ...(args === undefined ? {} : { arguments: args }),
       ...(input.mode === undefined ? {} : { mode: input.mode }),
       ...(input.at === undefined ? {} : { at: toMs(input.at) }),
+      ...(input.taint === undefined
+        ? {}
+        : { taint: input.taint.map((source) => ({ ...source, executionId: "" })) }),
     };
     const found = await doors.engine.explain(asked, request, caller);
     if (!found) throw toolNotFound(name);
@@ -151,7 +167,7 @@ const HOW: Readonly<Record<string, string>> = {
 };
 
 function view(found: Explanation): z.input<typeof explanation> {
-  const { tool, who, verdict: answer, summary, gates, wouldChange } = found;
+  const { tool, who, verdict: answer, summary, gates, wouldChange, taint } = found;
   return {
     tool,
     who: { ...who },
@@ -159,5 +175,6 @@ function view(found: Explanation): z.input<typeof explanation> {
     summary,
     gates: gatesView(gates),
     wouldChange: [...wouldChange],
+    ...(taint === undefined ? {} : { taint }),
   };
 }

@@ -20,10 +20,22 @@ export function faultsOf(
         faults.push(unknownField([...issue.path, key], key, known));
       }
     } else {
-      faults.push(faultOfIssue(issue, value));
+      const meant = issue.code === "invalid_union" ? meantBranch(issue) : null;
+      if (meant) faults.push(...faultsOf(meant, value, schema));
+      else faults.push(faultOfIssue(issue, value));
     }
   }
   return faults.slice(0, MAX_FAULTS);
+}
+
+/** The faults in the one branch whose type the value has; null where there is no such branch. */
+function meantBranch(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | null {
+  const fitting = issue.errors.filter(
+    (issues) => !issues.some(({ code, path }) => code === "invalid_type" && path.length === 0),
+  );
+  const [only, ...more] = fitting;
+  if (!only || more.length > 0) return null;
+  return only.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
 function faultOfIssue(issue: z.core.$ZodIssue, value: unknown): FieldFault {
@@ -79,10 +91,17 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 function propertiesAt(schema: JsonObject, path: readonly PropertyKey[]): string[] {
   let at: Json | undefined = schema;
   for (const part of path) {
-    const properties = objectOf(objectOf(at)?.["properties"]);
-    at = typeof part === "number" ? objectOf(at)?.["items"] : properties?.[String(part)];
+    const properties = objectOf(keyword(at, "properties"));
+    at = typeof part === "number" ? keyword(at, "items") : properties?.[String(part)];
   }
-  return Object.keys(objectOf(objectOf(at)?.["properties"]) ?? {});
+  return Object.keys(objectOf(keyword(at, "properties")) ?? {});
+}
+
+/** Of the schema itself, or of the branch that has it. */
+function keyword(schema: Json | undefined, name: string): Json | undefined {
+  const at = objectOf(schema);
+  const branches = (at?.["anyOf"] ?? []) as readonly Json[];
+  return at?.[name] ?? branches.map((branch) => keyword(branch, name)).find(Boolean);
 }
 
 function objectOf(value: Json | undefined): JsonObject | undefined {

@@ -1,4 +1,4 @@
-// Figures out of rollup rows. Timeouts end as cancelled, yet count as failures in rates (C13).
+// Figures out of rollup rows. Timeouts end as cancelled, yet count as failures in rates.
 import { z } from "zod";
 import type { Figures, UsageRow } from "../../storage/store/store.ts";
 import { isoOrNull, time } from "./shapes.ts";

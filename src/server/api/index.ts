@@ -1,6 +1,8 @@
 // Every endpoint, explicitly. Order matters where a path could match two: fixed segments come first.
 import { createLoginLink, whoami } from "./account.ts";
+import * as agents from "./agents.ts";
 import * as apis from "./apis.ts";
+import * as assets from "./assets.ts";
 import {
   approve,
   deny,
@@ -18,7 +20,9 @@ import {
   searchEvents,
   verifyLedger,
 } from "./audit.ts";
-import { createCapsule, getCapsule, listCapsules, updateCapsule } from "./capsules.ts";
+import * as capsules from "./capsules.ts";
+import * as chatSessions from "./chat/sessions.ts";
+import * as turns from "./chat/turns.ts";
 import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
@@ -29,7 +33,11 @@ import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./
 import { events } from "./live.ts";
 import { getToolMetrics } from "./metrics.ts";
 import { getMode, switchMode } from "./mode.ts";
+import * as models from "./models.ts";
+import * as personas from "./personas.ts";
+import { getPreferences, updatePreferences } from "./preferences.ts";
 import { checkPermission, getPermissions, requirePermission } from "./permissions.ts";
+import { executePlan } from "./plans.ts";
 import { answerQuestion, listQuestions } from "./questions.ts";
 import {
   checkRelationship,
@@ -67,6 +75,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   registryStats,
   getToolMetrics,
   executeTool,
+  executePlan,
   getToolHistory,
   getActiveExecutions,
   getToolStatus,
@@ -88,6 +97,13 @@ export const endpoints: readonly AnyEndpoint[] = [
   revokeApprovalRule,
   listQuestions,
   answerQuestion,
+  ...Object.values(chatSessions),
+  turns.sendMessage,
+  turns.regenerateAnswer,
+  turns.stopTurn,
+  turns.getTurn,
+  turns.watchTurn,
+  ...Object.values(assets),
   events,
   searchEvents,
   getLedgerHead,
@@ -113,10 +129,12 @@ export const endpoints: readonly AnyEndpoint[] = [
   updateKey,
   revokeKey,
   rotateKey,
-  createCapsule,
-  listCapsules,
-  getCapsule,
-  updateCapsule,
+  ...Object.values(capsules),
+  ...Object.values(personas),
+  ...Object.values(models),
+  ...Object.values(agents),
+  getPreferences,
+  updatePreferences,
   createWebhook,
   listWebhooks,
   getWebhook,

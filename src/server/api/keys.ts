@@ -1,4 +1,4 @@
-// API keys (requirements §2.12). The secret is shown once, when the key is made. Administrators only.
+// API keys. The secret is shown once, when the key is made. Administrators only.
 import { z } from "zod";
 import { type KeyLimits, LEVELS, type Plan, PLANS } from "../../contract/call.ts";
 import type { KeyView } from "../../core/identity/directory.ts";

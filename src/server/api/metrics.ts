@@ -1,4 +1,4 @@
-// Figures of the caller and of the registry (R220).
+// Figures of the caller and of the registry.
 import { z } from "zod";
 import type { UsageRow } from "../../storage/store/store.ts";
 import { endpoint } from "./endpoint.ts";

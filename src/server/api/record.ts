@@ -1,6 +1,7 @@
-// An execution as its owner, and the administrators of the tenant, see it (requirements §2.5).
+// An execution as its owner, and the administrators of the tenant, see it.
 import { z } from "zod";
 import type { Verdict } from "../../contract/call.ts";
+import { taintIn, taintText } from "../../contract/taint.ts";
 import { wasHidden } from "../../contract/hidden.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 import { noticeShape } from "./approvals.ts";
@@ -32,7 +33,19 @@ export const executionShape = z.object({
   keyId: z.string().optional(),
   sessionId: z.string().optional(),
   metadata: jsonObject.optional(),
+  taint: z
+    .string()
+    .optional()
+    .describe("Content from outside that the agent had read; `metadata.taint` names each source"),
   resultMetadata: jsonObject.optional(),
+  attempt: z.int().optional().describe("Attempts of the runner, once it has ended"),
+  budget: z
+    .record(
+      z.string(),
+      z.object({ reserved: z.number(), settled: z.number().nullable().describe("Null: it runs") }),
+    )
+    .optional()
+    .describe("What it takes of a budget, by metric"),
   idempotencyKey: z.string().optional(),
   entry: z.string(),
   runner: z.string().optional(),
@@ -76,7 +89,9 @@ export function executionView(record: ExecutionRecord): z.input<typeof execution
       approvalId: record.approvalId,
       sessionId: record.sessionId,
       metadata: record.metadata,
+      taint: taintText(taintIn(record.metadata)),
       resultMetadata: record.resultMetadata,
+      ...(hidden ? {} : useOf(record)),
       idempotencyKey: record.idempotencyKey,
       runner: record.runner,
       // The default comes from the tool, so it would tell a hidden tool from one that does not exist.
@@ -87,6 +102,24 @@ export function executionView(record: ExecutionRecord): z.input<typeof execution
     // After a success, null is a result.
     ...(record.status === "success" || record.result !== null ? { result: record.result } : {}),
     ...(hidden ? {} : { gates: gatesView(record.gates as unknown as readonly Verdict[]) }),
+  };
+}
+
+/** What was reserved when it started, and what the tool noted in the end. */
+function useOf({ budget, endTime, resultMetadata }: ExecutionRecord) {
+  const noted = (resultMetadata?.["usage"] ?? {}) as Readonly<Record<string, unknown>>;
+  const lines = Object.entries(budget)
+    // Users and keys with a plan of their own are counted beside the tenant, with the same amounts.
+    .filter(([counter]) => !counter.includes("@"))
+    .map(([metric, reserved]) => {
+      const used = noted[metric];
+      const settled = typeof used === "number" ? used : reserved;
+      return [metric, { reserved, settled: endTime === null ? null : settled }] as const;
+    });
+  const attempts = resultMetadata?.["attempts"];
+  return {
+    attempt: endTime === null ? null : typeof attempts === "number" ? attempts : 1,
+    budget: lines.length > 0 ? Object.fromEntries(lines) : null,
   };
 }
 

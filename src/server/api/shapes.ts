@@ -1,7 +1,7 @@
 // Schemas that several endpoints share, and the views that fill them. Times leave as ISO 8601 UTC with milliseconds.
 import { z } from "zod";
 import type { Verdict } from "../../contract/call.ts";
-import { STATUSES } from "../../contract/call.ts";
+import { MODES, STATUSES } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import { fieldFault } from "./endpoint.ts";
 
@@ -38,6 +38,7 @@ export const verdict = z.object({
   remedy: z.string().optional(),
   rule: z.string().optional(),
   engine: z.string().optional(),
+  mode: z.enum(MODES).optional().describe("The operating mode that forbids the call"),
   errors: z.array(fieldFaultShape).optional(),
   retryAfterSeconds: z.number().optional(),
   asks: z.string().optional().describe("The stage agrees, but a person must be asked: why"),
@@ -53,7 +54,7 @@ export const verdict = z.object({
 export const executionId = z.string().min(1).max(128).describe("exec_<milliseconds>_<random>");
 export const toolName = z.string().min(1).max(128).describe("Canonical name, wire name or alias");
 
-/** Id chosen by an administrator (§2.12). */
+/** Id chosen by an administrator. */
 export const chosenId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 of A-Z a-z 0-9 _ -");
 export const label = z.string().trim().min(1).max(200);
 

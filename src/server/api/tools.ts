@@ -1,6 +1,6 @@
 // The tools a caller may see: list, details, figures.
 import { z } from "zod";
-import { MODES, type Mode } from "../../contract/call.ts";
+import { MODES, type JsonObject, type Mode } from "../../contract/call.ts";
 import type { ModeRule } from "../../governance/rules/governance.ts";
 import { CATEGORIES, EFFECTS, RISKS, type Tool } from "../../contract/tool.ts";
 import { functionDefinition, parametersOf } from "../../tools/render.ts";
@@ -108,6 +108,38 @@ const detailed = listed.extend({
     .describe("What the mode says before any argument is looked at"),
 });
 
+/** The stored record of it, for those who administer it. */
+const capability = z.object({
+  id: z.string().describe("UUID; the same as long as a tool has this name"),
+  config: jsonObject.describe("Where it lives: server, method and name; of an API the operation"),
+  enabled: z.boolean(),
+  linkState: z.enum(["linked", "pending_link"]),
+  createdAt: time,
+  updatedAt: time.describe("When its pin changed last"),
+});
+
+async function capabilityView(
+  tool: Tool,
+  { registry }: Doors,
+): Promise<z.input<typeof capability>> {
+  const record = await registry.record(tool.name);
+  if (!record) throw toolNotFound(tool.name);
+  const { id, createdAt, updatedAt } = record;
+  const { enabled, linkState } = tool;
+  const times = { createdAt: iso(createdAt), updatedAt: iso(updatedAt) };
+  return { id, config: configOf(tool), enabled, linkState, ...times };
+}
+
+/** Without what an operation always sends: somebody may have written a key there. */
+function configOf({ route }: Tool): JsonObject {
+  if (!route) return {};
+  const { server, method, name, operation } = route;
+  if (!operation) return { server, method, name };
+  const { query, ...rest } = operation;
+  const names = Array.isArray(query) ? query.map((pair) => (pair as [string, string])[0]) : [];
+  return { server, method, name, operation: { ...rest, query: names } };
+}
+
 const detailView = (tool: Tool, doors: Doors): z.input<typeof detailed> => ({
   ...listView(tool),
   category: tool.category,
@@ -150,6 +182,7 @@ export const getToolDetails = endpoint({
   output: z.object({
     success: served,
     tool: detailed,
+    capability: capability.optional().describe("For administrators: its stored record"),
     metrics: toolMetricsShape,
     userStats: z.object({
       totalExecutions: z.int(),
@@ -170,6 +203,7 @@ export const getToolDetails = endpoint({
     return {
       success: true as const,
       tool: detailView(tool, doors),
+      ...(caller.role === "admin" ? { capability: await capabilityView(tool, doors) } : {}),
       metrics: toolMetrics(tenant),
       userStats: {
         totalExecutions: figures.total,

@@ -1,4 +1,4 @@
-// Users of the tenant (requirements §2.12). Administrators only.
+// Users of the tenant. Administrators only.
 import { z } from "zod";
 import { LEVELS, PLANS, type Caller, type Level } from "../../contract/call.ts";
 import type { UserRow } from "../../storage/store/store.ts";

@@ -10,6 +10,7 @@ import type { Doors } from "../doors.ts";
 import type { WebHandler } from "./listener.ts";
 import { createLoginPages } from "../pages/login.ts";
 import { admit, methodNotAllowed, notFoundAt, refuse, type WebEnv } from "./request.ts";
+import { createChatDoor } from "../chat.ts";
 import { createRest } from "../rest.ts";
 import { createTrpc } from "../trpc.ts";
 
@@ -51,6 +52,7 @@ export function createWebApp(doors: Doors): Hono<WebEnv> {
   app.onError((cause, c) => refuse(c, doors, cause));
   app.route("/api/v1", createRest(doors));
   app.route("/trpc", createTrpc(doors));
+  app.route("/", createChatDoor(doors));
   app.route("/", createConsole(doors));
   app.route("/", createApprovalPages(doors));
   app.route("/", createLoginPages(doors));

@@ -134,6 +134,7 @@ async function awaitApproval(
   if (exchange.span) recordOutcome(exchange.span, outcome);
   await progress?.end();
   if (ctx.mcpReq.signal.aborted) exchange.unanswered?.(ctx.mcpReq.id);
+  endpoint.doors.clientTaint.read(exchange.caller, ctx.sessionId ?? null, outcome);
   const { approval } = outcome;
   if (outcome.endedAt !== null || !approval) return outcome;
   // Without a hold time the client would come back with the link at once, again and again.
@@ -147,8 +148,10 @@ function requestOf(
   exchange: Exchange,
   call: EngineCall,
 ): CallRequest {
+  const taint = endpoint.doors.clientTaint.of(exchange.caller, ctx.sessionId ?? null);
   return {
     ...call,
+    ...(taint && { taint }),
     entry: endpoint.entry,
     ...(exchange.ip === undefined ? {} : { ip: exchange.ip }),
     ...traceOf(ctx, exchange),

@@ -39,14 +39,17 @@ export function createFastRun(doors: Doors, views: Views): FastRun {
     const headers = ["Content-Type", "application/json", "Request-Id", requestId];
     let response: FastResponse;
     try {
+      const taint = doors.clientTaint.of(caller, null);
       const outcome = await doors.engine.execute(caller, {
         ...request,
+        ...(taint && { taint }),
         within: span.context?.within,
         ip,
         whenGone,
       });
       if (doors.tracing.on) recordOutcome(span, outcome);
       if (outcome.approval?.state === "pending") return outcome.executionId;
+      doors.clientTaint.read(caller, null, outcome);
       if (outcome.rate.length > 0)
         headers.push(...Object.entries(rateHeaders(outcome.rate)).flat());
       // A caller who sees nothing of a server gets the same 404 as for one that does not exist.

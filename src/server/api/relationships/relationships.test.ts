@@ -104,6 +104,7 @@ describe("relationships", () => {
         role: "user",
         roles: [],
         plan: null,
+        preferences: {},
         createdAt: 0,
       });
     }

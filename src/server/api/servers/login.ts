@@ -1,4 +1,4 @@
-// Logins at servers upstream that want one: everybody's by administrators, one's own by each who may use the server.
+// Logins at upstream servers that want one: everybody's by administrators, one's own by each who may use the server.
 import { z } from "zod";
 import { endpoint, type ApiContext } from "../endpoint.ts";
 import { serverName } from "./shapes.ts";
@@ -17,7 +17,7 @@ export const beginServerLogin = endpoint({
   method: "POST",
   path: "/servers/{name}/login",
   access: "caller",
-  summary: "Begin a login at a server upstream: where to send the browser, for ten minutes",
+  summary: "Begin a login at an upstream server: where to send the browser, for ten minutes",
   input: named,
   output: z.object({ authorizationUrl: z.string() }),
   run: async ({ name }, context) => ({
@@ -31,7 +31,7 @@ export const getServerLogin = endpoint({
   method: "GET",
   path: "/servers/{name}/login",
   access: "caller",
-  summary: "Since when a server upstream is reached with a login",
+  summary: "Since when an upstream server is reached with a login",
   input: named,
   output: z.object({ since: time.nullable().describe("null: nobody has logged in") }),
   run: async ({ name }, context) => ({
@@ -44,7 +44,7 @@ export const endServerLogin = endpoint({
   method: "DELETE",
   path: "/servers/{name}/login",
   access: "caller",
-  summary: "Forget what a login at a server upstream gave",
+  summary: "Forget what a login at an upstream server gave",
   input: named,
   output: z.object({
     removed: z.boolean(),

@@ -1,4 +1,4 @@
-// Servers upstream: how they are reached, and what of their tools somebody has agreed to. Administrators only (T17).
+// Upstream servers: how they are reached, and what of their tools somebody has agreed to. Administrators only.
 import { z } from "zod";
 import type { TransportInput } from "../../../reach/upstream/admin/server-admin.ts";
 import { endpoint, fieldFault } from "../endpoint.ts";

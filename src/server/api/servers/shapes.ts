@@ -1,4 +1,4 @@
-// What servers upstream and their tools look like on the wire, and the views that fill it.
+// What upstream servers and their tools look like on the wire, and the views that fill it.
 import { z } from "zod";
 import { CODES, type Fault } from "../../../contract/errors.ts";
 import { UPSTREAM_METHODS } from "../../../storage/store/store.ts";
