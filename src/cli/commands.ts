@@ -42,6 +42,21 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/call.ts"),
   },
   {
+    name: "chat",
+    summary: "talk to an agent: one message, or a conversation",
+    load: () => import("./commands/chat.ts"),
+  },
+  {
+    name: "sessions",
+    summary: "conversations with agents: list, show, messages, search, export, end, reopen",
+    load: () => import("./commands/sessions.ts"),
+  },
+  {
+    name: "plan",
+    summary: "the tools of a pipeline's plan, in order: run",
+    load: () => import("./commands/plan.ts"),
+  },
+  {
     name: "tools",
     summary: "the catalogue as you see it",
     load: () => import("./commands/tools.ts"),
@@ -100,6 +115,26 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "capsules",
     summary: "capsules, the sets of tools that callers hold",
     load: () => import("./commands/capsules.ts"),
+  },
+  {
+    name: "agents",
+    summary: "capsules, personas and models as one file: export, import",
+    load: () => import("./commands/agents.ts"),
+  },
+  {
+    name: "personas",
+    summary: "personas that agents adopt: create, list, show, update, remove",
+    load: () => import("./commands/personas.ts"),
+  },
+  {
+    name: "models",
+    summary: "models that tools and agents ask: list, show, add, update, test, remove",
+    load: () => import("./commands/models.ts"),
+  },
+  {
+    name: "preferences",
+    summary: "your own preferences: show, set",
+    load: () => import("./commands/preferences.ts"),
   },
   {
     name: "servers",

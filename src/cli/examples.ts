@@ -24,6 +24,24 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     { line: 'call file/read --args \'{"path":"README.md"}\'', about: "all arguments as JSON" },
     { line: "call file/read path=README.md --dry-run", about: "only what the gate would say" },
   ],
+  chat: [
+    { line: "chat what tools do you have", about: "one message; the answer as it comes" },
+    { line: "chat", about: "a conversation; /help lists its commands" },
+    { line: "chat --session ses_01k7 --json and then", about: "go on; the turn as JSON" },
+    { line: "chat - --no-wait", about: "the message from stdin; exit 4 where a person must agree" },
+  ],
+  sessions: [
+    { line: "sessions list --search invoices", about: "by words in title or messages" },
+    { line: "sessions messages ses_01k7", about: "what was said" },
+    { line: "sessions export ses_01k7 --format json --out talk.json", about: "every branch" },
+  ],
+  plan: [
+    {
+      line: "plan run plan.yaml",
+      about: "{tools: [{name, input}, …]}, or a state with such a plan",
+    },
+    { line: "plan run - --wait 0 --json", about: "from stdin; waits for no approval" },
+  ],
   tools: [
     { line: "tools", about: "what you may use" },
     { line: "tools search calendar", about: "by words in name and description" },
@@ -79,6 +97,22 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   capsules: [
     { line: "capsules list", about: "sets of tools that callers hold" },
     { line: "capsules create readers --tools file/read file/list", about: "a new one" },
+  ],
+  agents: [
+    { line: "agents export --out agents.yaml", about: "all of them; keys are left out" },
+    { line: "agents import agents.yaml --dry-run", about: "what it would create and change" },
+  ],
+  personas: [
+    { line: 'personas create Critic --prompt "Doubt it."', about: "a new one" },
+    { line: "personas list", about: "what agents may adopt" },
+  ],
+  models: [
+    { line: "models add small --provider openai --key-env OPENAI_API_KEY", about: "add one" },
+    { line: "models test small", about: "ask it for one word" },
+  ],
+  preferences: [
+    { line: "preferences", about: "show yours" },
+    { line: "preferences set theme dark", about: "set one" },
   ],
   servers: [
     { line: "servers add notes https://notes.example/mcp", about: "an MCP server by its address" },

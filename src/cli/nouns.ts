@@ -37,9 +37,9 @@ export function rowsOf(items: readonly Row[], columns: Columns): string[][] {
   return items.map((item) => Object.values(columns).map((name) => oneLine(item[name])));
 }
 
-export function showVerb(command: Command, cli: Cli, noun: string): void {
+export function showVerb(command: Command, cli: Cli, noun: string, key = "id"): void {
   command
-    .command("show <id>")
+    .command(`show <${key}>`)
     .description("one of them in full")
     .action(async (id: string) => {
       const api = await cli.connect("admin");

@@ -5,6 +5,14 @@ type Rewrite = readonly [RegExp, (problem: Partial<Problem>, ...found: string[])
 
 const REWRITES: readonly Rewrite[] = [
   [
+    /POST \/api\/v1\/sessions\/(\S+)\/(stop|reopen)$/,
+    (_problem, id = "", verb = "") => `ostiary sessions ${verb} ${id}`,
+  ],
+  [
+    /^list your sessions, or leave sessionId out to begin a new one$/,
+    () => "list your sessions: ostiary sessions list, or leave --session out to begin a new one",
+  ],
+  [
     /^list the tools(?: you may use)?(?: first)?(?::.*)?$/,
     () => "list the tools you may use: ostiary tools",
   ],

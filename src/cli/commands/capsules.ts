@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { usage } from "../client/fail.ts";
-import { given, listVerb, showRow, showVerb, type Row } from "../nouns.ts";
+import { given, listVerb, rowsOf, showRow, showVerb, type Row } from "../nouns.ts";
+import { printTable } from "../output/table.ts";
 import { needsVerb } from "../subcommands.ts";
 
 interface Options {
@@ -56,7 +57,49 @@ export function define(command: Command, cli: Cli): void {
     .option("--status <status>", "draft, active or archived")
     .option("--listing <listing>", "what MCP clients are shown: full, or search")
     .action((id: string, options: Options) => edit(cli, id, options));
+  versionVerbs(command, cli);
   needsVerb(command);
+}
+
+function versionVerbs(command: Command, cli: Cli): void {
+  const pathOf = (id: string): string => `capsules/${encodeURIComponent(id)}/versions`;
+  command
+    .command("versions <id>")
+    .description("its versions, newest first")
+    .action(async (id: string) => {
+      const api = await cli.connect("admin");
+      const answer = await api.get<{ items: Row[] }>(pathOf(id));
+      if (cli.flags.json) return cli.term.printJson(answer);
+      const columns = {
+        version: "version",
+        status: "status",
+        parent: "parent",
+        author: "author",
+        created: "createdAt",
+      };
+      printTable(cli, Object.keys(columns), rowsOf(answer.items, columns));
+    });
+  command
+    .command("diff <id> <from> <to>")
+    .description("what differs between two versions")
+    .action(async (id: string, from: string, to: string) => {
+      const api = await cli.connect("admin");
+      const path = `${pathOf(id)}/${encodeURIComponent(from)}/changes/${encodeURIComponent(to)}`;
+      const answer = await api.get<{ differences: Row[] }>(path);
+      if (cli.flags.json) return cli.term.printJson(answer);
+      const columns = { field: "path", from: "from", to: "to" };
+      printTable(cli, Object.keys(columns), rowsOf(answer.differences, columns));
+    });
+  command
+    .command("activate <id> <version>")
+    .description("let a draft act, or bring an older version back as a new one")
+    .action(async (id: string, version: string) => {
+      const api = await cli.connect("admin");
+      showRow(
+        cli,
+        await api.post<Row>(`${pathOf(id)}/${encodeURIComponent(version)}/activate`, {}),
+      );
+    });
 }
 
 async function edit(cli: Cli, id: string, { tools, add, remove, ...rest }: Options): Promise<void> {

@@ -6,6 +6,7 @@ import type { Api } from "../client/client.ts";
 import { exitOf, usage } from "../client/fail.ts";
 import { withHint } from "../client/find-tool.ts";
 import { milliseconds, row, table } from "../output/render.ts";
+import { visible } from "../../util/text/visible.ts";
 
 interface Explanation {
   tool: string;
@@ -16,6 +17,7 @@ interface Explanation {
   summary: string;
   gates: readonly Verdict[];
   wouldChange: readonly string[];
+  taint?: string;
 }
 
 export function define(command: Command, cli: Cli): void {
@@ -27,6 +29,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--as <user>", "as this user, or this key (key_…), would be answered (administrators)")
     .option("--mode <mode>", "as if the house were in this mode")
     .option("--at <time>", "as if it were then, e.g. 2026-01-31T08:00:00Z")
+    .option("--taint <from...>", "as if an agent had read this: a host, a server or a file")
     .option("--missing", "every tool the user does not see, and why (administrators)")
     .action(async (what: string | undefined, pairs: string[], options: Options) => {
       if (options.missing) return explainMissing(cli, what, options.as);
@@ -36,9 +39,10 @@ export function define(command: Command, cli: Cli): void {
         throw usage("arguments and options go with a tool, not with a past execution");
       if (past) return explainCall(cli, await cli.connect("reader"), { executionId: what });
       const api = await cli.connect(options.as === undefined ? "caller" : "admin");
-      const { args: given, missing: _missing, ...supposed } = options;
+      const { args: given, missing: _missing, taint, ...supposed } = options;
       const args = await callArguments(api, what, pairs, given, schemaFor(api, what, options.as));
-      await explainCall(cli, api, { tool: what, arguments: args, ...supposed });
+      const read = taint === undefined ? {} : { taint: taint.map((from) => ({ from })) };
+      await explainCall(cli, api, { tool: what, arguments: args, ...supposed, ...read });
     });
 }
 
@@ -54,12 +58,20 @@ interface Options {
   readonly as?: string;
   readonly mode?: string;
   readonly at?: string;
+  readonly taint?: readonly string[];
   readonly missing?: boolean;
 }
 
 type Question =
   | { executionId: string }
-  | { tool: string; arguments: JsonObject; as?: string; mode?: string; at?: string };
+  | {
+      tool: string;
+      arguments: JsonObject;
+      as?: string;
+      mode?: string;
+      at?: string;
+      taint?: readonly { from: string }[];
+    };
 
 interface Missing {
   readonly user: string;
@@ -106,6 +118,8 @@ export async function explainCall(cli: Cli, api: Api, question: Question): Promi
   const paint = answer.verdict === "allow" ? term.out.green : term.out.red;
   term.print(`${paint(answer.verdict)}  ${answer.tool}  ${answer.summary}`);
   for (const line of row("as", asWhom(answer.who))) term.print(line);
+  if (answer.taint !== undefined)
+    for (const line of row("taint", visible(answer.taint))) term.print(line);
   const lines = answer.gates.map((gate) => [
     `   ${gate.verdict === "allow" ? "✓" : gate.verdict === "deny" ? "⛔" : "⏸"}`,
     gate.stage,

@@ -1,4 +1,4 @@
-// Logins at servers upstream, from the command line.
+// Logins at upstream servers, from the command line.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
