@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
  * ARCHITECTURE.md explains each in a sentence.
  */
 const LAYERS: readonly (readonly string[])[] = [
-  ["contract", "util"],
+  ["contract", "util", "client"],
   ["telemetry"],
   ["storage"],
   ["tools"],
@@ -123,7 +123,10 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   "@platformatic/kafka": { owners: ["storage/events/kafka.ts"] },
   "@trpc/server": { owners: ["server/trpc.ts"] },
   ajv: { owners: ["core/gate/validators.ts"] },
-  cockatiel: { owners: ["reach/upstream/resilience.ts"] },
+  cockatiel: {
+    owners: ["reach/breaker.ts", "reach/models/ask.ts", "reach/upstream/resilience.ts"],
+    why: "breakers; models asked again; how many requests a server gets at once",
+  },
   commander: { owners: ["cli/"], why: "each command declares its own options" },
   "csv-parse": { owners: ["reach/documents/readers/csv.ts"] },
   defuddle: { owners: ["reach/documents/readers/html.ts"] },
@@ -139,8 +142,14 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
   "libpg-query": { owners: ["reach/databases/guard/postgres.ts"] },
   linkedom: { owners: ["reach/documents/readers/html.ts"] },
   "lru-cache": {
-    owners: ["core/identity/index.ts", "core/run/cache.ts"],
-    why: "callers by their keys; answers that may be given again",
+    owners: [
+      "agents/agents.ts",
+      "agents/chat/session.ts",
+      "app/client-taint.ts",
+      "core/identity/index.ts",
+      "core/run/cache.ts",
+    ],
+    why: "what agents and clients have read; callers by rights and keys; answers that may be given again",
   },
   mammoth: { owners: ["reach/documents/readers/docx.ts"] },
   pg: {
@@ -174,21 +183,24 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
       "config/file.ts",
       "reach/http-api/yaml.ts",
       "governance/rules/files/yaml.ts",
+      "agents/records/file.ts",
       "governance/relations/playground.ts",
     ],
-    why: "the configuration and governance files; OpenAPI documents; SpiceDB's validation files",
+    why: "the configuration, governance and agent files; OpenAPI documents; SpiceDB's validation files",
   },
   zod: {
     owners: [
       "reach/browser/browser.ts",
       "config/",
+      "contract/agent-config.ts",
       "contract/tool.ts",
       "reach/databases/database.ts",
       "reach/egress/secrets.ts",
       "reach/documents/sandboxed.ts",
       "server/api/",
-      "reach/models/model.ts",
+      "reach/models/config.ts",
       "governance/policy/policy.ts",
+      "agents/records/schema.ts",
       "governance/relations/relation.ts",
       "reach/web-search/web-search.ts",
       "storage/events/sink.ts",

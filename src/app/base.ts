@@ -5,6 +5,7 @@ import type { JsonObject } from "../contract/call.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Engine } from "../core/engine/engine.ts";
 import { createValidators, type Validators } from "../core/gate/validators.ts";
+import type { ResilientRunner } from "../core/run/resilient.ts";
 import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
 import type { Policies } from "../governance/policy/policy.ts";
 import type { Sandbox } from "../reach/sandbox/sandbox.ts";
@@ -51,6 +52,7 @@ export interface Links {
   readonly sandbox: Late<Sandbox>;
   readonly standing: Late<RightsWatch>;
   readonly engine: Late<Engine>;
+  readonly breakers: Late<Pick<ResilientRunner, "figures">>;
 }
 
 export async function openBase(
@@ -73,13 +75,14 @@ export async function openBase(
     serverSecret,
     settings: doorSettings(config, serverSecret),
     nativeTools,
-    registry: await openRegistry(store, nativeTools),
+    registry: await openRegistry(store, nativeTools, options.now),
     validators: createValidators(),
     links: {
       policies: createLate("the policy engine"),
       sandbox: createLate("the sandbox"),
       standing: createLate("the watch over rights"),
       engine: createLate("the engine"),
+      breakers: createLate("the runner of native tools"),
     },
   };
 }

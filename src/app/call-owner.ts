@@ -12,11 +12,21 @@ export type OwnerOf = (
 ) => Promise<Owner>;
 
 export function ownerFinder(
-  store: Pick<Store, "runs" | "agents" | "executions">,
+  store: Pick<Store, "runs" | "agents" | "executions" | "turns">,
   instanceId: string,
 ): OwnerOf {
   const at = (instance: string): Owner => (instance === instanceId ? "here" : "elsewhere");
+  /** Whichever instance works on the turn gets the outcome from the record. */
+  const turnOf: OwnerOf = async (who, { metadata }) => {
+    const turnId = metadata?.["turnId"];
+    const turn = typeof turnId === "string" ? await store.turns.get(who, turnId) : null;
+    if (!turn) return { over: "the conversation it belongs to is gone" };
+    return turn.endedAt === null
+      ? "here"
+      : { over: `the turn ${turn.id} that asked has ended (${turn.status})` };
+  };
   const ownerOf: OwnerOf = async (who, call) => {
+    if (call.entry === "chat") return turnOf(who, call);
     // Only inner calls have an owner: what a client claims in its metadata does not count.
     if (depthOf(call) === 0) return "here";
     const { parentExecutionId, agentId } = call.metadata ?? {};

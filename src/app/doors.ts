@@ -1,7 +1,11 @@
 // Opens the doors: what they are given, and the HTTP listener that comes up when it is asked for.
+import { createPlanStep } from "../agents/plan-step.ts";
+import { createAgentRecords } from "../agents/records/agent-records.ts";
 import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
 import { maxFiles } from "../core/record/process-figures.ts";
+import type { Chat } from "../agents/chat/chat.ts";
 import type { Config } from "../config/config.ts";
+import { sourcesOf } from "../contract/taint.ts";
 import type { Doors } from "../server/doors.ts";
 import { createAddressThrottle } from "../server/http/address-throttle.ts";
 import { createClients } from "../server/http/client-address.ts";
@@ -11,7 +15,9 @@ import { createCapacity } from "../server/http/capacity.ts";
 import { createMemoryState } from "../storage/state/memory.ts";
 import { mainThread } from "../util/async/time-slices.ts";
 import type { Base } from "./base.ts";
+import { createClientTaint } from "./client-taint.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
+import { outsideOf } from "./outside.ts";
 import { replayer } from "./replay.ts";
 
 export interface OpenedDoors {
@@ -24,6 +30,7 @@ export interface OpenedDoors {
 
 export interface DoorParts extends EngineParts {
   readonly engine: OpenedEngine;
+  readonly chat: Chat;
 }
 
 const MAX_COUNTED_ADDRESSES = 20_000;
@@ -80,7 +87,22 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     budgets: limits.budgets,
     approvals: approvals.inbox,
     questions: reach.powers.questions,
+    planStep: createPlanStep({ engine, log: record.log, toolsOn: settings.toolsOn }),
+    chat: parts.chat,
+    clientTaint: createClientTaint({
+      governance: governance.governance,
+      brings: (outcome) =>
+        sourcesOf(outcome, registry.get(outcome.toolName), outsideOf(config.workspace)),
+    }),
+    assets: reach.powers.assets,
     webhooks: reach.webhooks.admin,
+    models: reach.models,
+    agentRecords: createAgentRecords({
+      directory: identity.directory,
+      models: reach.models,
+      servers: upstream.admin,
+      note: record.note,
+    }),
     servers: upstream.admin,
     apis: upstream.apis,
     upstreams: upstream.upstreams,

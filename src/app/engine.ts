@@ -9,11 +9,11 @@ import { createActive, type Active } from "../core/run/active.ts";
 import { cachedRunners } from "../core/run/cache.ts";
 import type { Runners } from "../core/run/index.ts";
 import { nativeRunner } from "../core/run/native.ts";
+import { resilientRunner } from "../core/run/resilient.ts";
 import { createApprovals, type ApprovalParts } from "../governance/approvals/index.ts";
 import { idsOf } from "../telemetry/call-log.ts";
 import type { Base } from "./base.ts";
 import { countDecision, gaugeSources } from "./gauges.ts";
-import type { OpenedLimits } from "./limits.ts";
 import { ownerFinder } from "./call-owner.ts";
 import type { OpenedReach, ReachParts } from "./reach.ts";
 import { openRightsWatch, type RightsWatch } from "./rights-watch.ts";
@@ -28,7 +28,6 @@ export interface OpenedEngine {
 }
 
 export interface EngineParts extends ReachParts {
-  readonly limits: OpenedLimits;
   readonly reach: OpenedReach;
 }
 
@@ -65,6 +64,7 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
       sandbox: reach.powers.sandbox,
       outboxPending: record.relay.pending,
       upstreams: upstream.figures,
+      tools: () => links.breakers.get().figures(),
     }),
   );
   const engine = createEngine({
@@ -151,12 +151,12 @@ function gateFor(
 }
 
 function runnersFor(
-  { config, metrics, validators, now }: Base,
+  { config, metrics, validators, links, now }: Base,
   { record, governance, reach }: EngineParts,
 ): Runners {
   const { powersFor } = reach.powers;
   const { policies, governance: rules } = governance;
-  const native = nativeRunner({
+  const handlers = nativeRunner({
     powersFor: (needs, call) => powersFor(needs, call, call.signal),
     masker: record.masker,
     checkOutput: (schema, output) => validators.check(schema, output),
@@ -166,8 +166,14 @@ function runnersFor(
         "tool failed unexpectedly",
       ),
   });
+  const native = resilientRunner(handlers, {
+    background: record.background,
+    onState: (tool, breaker) =>
+      record.log.warn({ tool, breaker }, "the breaker of a tool changed its state"),
+  });
+  links.breakers.set(native);
   return cachedRunners(
-    { native, ...reach.upstream.runners },
+    { native: native.run, ...reach.upstream.runners },
     {
       seconds: config.execution.cacheSeconds,
       rules: () => [policies.version, rules.version],

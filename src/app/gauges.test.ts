@@ -48,6 +48,7 @@ describe("the box", () => {
       mode: () => "NORMAL",
       outboxPending: () => 0,
       upstreams: () => [],
+      tools: () => [],
       slots: { running: 0, queued: 0 },
       maxRunning: 1,
       approvals: { pending: () => Promise.resolve(0) },

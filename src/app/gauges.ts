@@ -3,7 +3,7 @@ import type { ApprovalRow, Store } from "../storage/store/store.ts";
 import type { Metrics, Sources } from "../core/record/metrics.ts";
 import type { Sandbox } from "../reach/sandbox/sandbox.ts";
 
-type Given = "active" | "mode" | "outboxPending" | "upstreams";
+type Given = "active" | "mode" | "outboxPending" | "upstreams" | "tools";
 
 export interface GaugePowers extends Pick<Sources, Given> {
   readonly slots: { readonly running: number; readonly queued: number };
@@ -13,7 +13,7 @@ export interface GaugePowers extends Pick<Sources, Given> {
 }
 
 export function gaugeSources(p: GaugePowers): Sources {
-  const { active, mode, outboxPending, upstreams, slots } = p;
+  const { active, mode, outboxPending, upstreams, tools, slots } = p;
   let ready: boolean | null = null;
   let asked: Promise<void> | null = null;
   return {
@@ -21,6 +21,7 @@ export function gaugeSources(p: GaugePowers): Sources {
     mode,
     outboxPending,
     upstreams,
+    tools,
     running: () => slots.running,
     queued: () => slots.queued,
     slots: p.maxRunning,

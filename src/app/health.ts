@@ -15,6 +15,8 @@ export function healthOf(
   sandbox?: () => Pick<Sandbox, "probed" | "status">,
   /** The state of the event sink, null without one. No call needs it. */
   sink?: () => Promise<string | null>,
+  /** How many tools are not called at the moment because they failed again and again. */
+  failingTools?: () => number,
 ): Health {
   const look = async ({ name, ping }: Engines["parts"][number]) => {
     const began = performance.now();
@@ -50,6 +52,15 @@ export function healthOf(
       }
       const reason = await sink?.().catch(() => "not known: the store does not answer");
       if (typeof reason === "string") checks.push({ name: "sink", ok: true, ms: 0, reason });
+      const failing = failingTools?.() ?? 0;
+      // Which ones is for operators: this report is public.
+      if (failing > 0)
+        checks.push({
+          name: "tools",
+          ok: true,
+          ms: 0,
+          reason: `not called for a while because they failed repeatedly: ${failing}; see ostiary_tool_breaker_state`,
+        });
       return { ready: checks.every(({ ok }) => ok), checks };
     },
   };

@@ -6,6 +6,7 @@ import { createIdentity, type Identity } from "../core/identity/index.ts";
 import { createSessions, type Sessions } from "../core/identity/sessions.ts";
 import { memberChanges, starterRelations } from "../core/identity/starter-relations.ts";
 import type { JsonObject } from "../contract/call.ts";
+import { EVERY_TENANT } from "../storage/store/store.ts";
 import type { Base } from "./base.ts";
 import type { OpenedGovernance } from "./governance.ts";
 import type { OpenedRecord } from "./record.ts";
@@ -37,8 +38,7 @@ export async function openIdentity(
   const capsules = createCapsules({
     store,
     now,
-    isNative: (name) => registry.get(name)?.provider === "native",
-    approvedPin: (name) => registry.get(name)?.route?.pin ?? null,
+    tool: (name) => registry.get(name) ?? null,
   });
   const sessions = createSessions({ store, now, newId: () => ids.handle("sgn", now()) });
   const listeners: (() => void)[] = [];
@@ -127,6 +127,10 @@ function directoryFor(
       return has === "yes";
     },
     toolName: (name) => registry.get(name)?.name ?? null,
+    modelNames: async (tenantId) =>
+      [...(await store.models.list(EVERY_TENANT)), ...(await store.models.list(tenantId))].map(
+        ({ name }) => name,
+      ),
     noteUses,
     async setToolEnabled(name, enabled) {
       const switched = await registry.setEnabled(name, enabled);

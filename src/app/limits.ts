@@ -1,6 +1,7 @@
 // Opens what is counted: requests, budgets, rates, and the slots that calls run in.
 import { createSlots, type Slots } from "../core/run/slots.ts";
 import { createBudgets, type LowBudget } from "../governance/limits/budgets.ts";
+import { createModelUse, type ModelUse } from "../governance/limits/model-use.ts";
 import { createRates } from "../governance/limits/rates.ts";
 import { createRequests, type Requests } from "../governance/limits/requests.ts";
 import type { Base } from "./base.ts";
@@ -13,6 +14,7 @@ export interface OpenedLimits {
   readonly budgets: ReturnType<typeof createBudgets>;
   readonly rates: ReturnType<typeof createRates>;
   readonly slots: Slots;
+  readonly modelUse: ModelUse;
 }
 
 export function openLimits(
@@ -60,5 +62,13 @@ export function openLimits(
       metrics.low(window.name);
     },
   });
-  return { requests, budgets, rates, slots: createSlots(config.execution) };
+  const modelUse = createModelUse({
+    usage: store.usage,
+    governance: () => governance,
+    instanceId: dataDir.instanceId,
+    ids,
+    now,
+    onSpent: (amounts) => metrics.spent(amounts),
+  });
+  return { requests, budgets, rates, modelUse, slots: createSlots(config.execution) };
 }

@@ -3,9 +3,12 @@ import { join } from "node:path";
 import { fill } from "../reach/browser/fill.ts";
 import { matchesSchema } from "../reach/browser/matches-schema.ts";
 import { openBrowsers } from "../reach/browser/sessions.ts";
+import type { AgentModel } from "../agents/agents.ts";
 import type { Questions } from "../agents/questions.ts";
 import { createPrograms } from "../reach/code/programs.ts";
 import type { Config } from "../config/config.ts";
+import type { Outcome } from "../contract/call.ts";
+import { sourcesOf, type TaintSource } from "../contract/taint.ts";
 import { openDatabases } from "../reach/databases/database.ts";
 import { sandboxedDocuments } from "../reach/documents/sandboxed.ts";
 import type { Egress } from "../reach/egress/egress.ts";
@@ -14,7 +17,10 @@ import { rulesForOperator } from "../reach/egress/operator.ts";
 import type { Governance } from "../governance/rules/governance.ts";
 import { SCRATCH_FOLDER } from "../governance/rules/workspaces.ts";
 import { openModels } from "../reach/models/model.ts";
+import type { ModelRecords } from "../reach/models/records.ts";
+import { assetsPower } from "../core/run/powers/assets.ts";
 import { browserPower } from "../core/run/powers/browser.ts";
+import { namedByCapsules } from "../core/run/powers/capsule-models.ts";
 import { clockPower } from "../core/run/powers/clock.ts";
 import { openCompute } from "../core/run/powers/compute.ts";
 import { codePower } from "../core/run/powers/code.ts";
@@ -40,6 +46,7 @@ import { openVault } from "../core/run/powers/secrets.ts";
 import { storePower } from "../core/run/powers/store.ts";
 import { openSandbox, type Sandbox } from "../reach/sandbox/sandbox.ts";
 import { openSearch } from "../reach/web-search/web-search.ts";
+import { openAssets, type Assets } from "../storage/assets/assets.ts";
 import type { Store } from "../storage/store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
@@ -53,6 +60,7 @@ export interface PowersParts {
   readonly governance: Governance;
   readonly registry: Pick<Registry, "get" | "all" | "register">;
   readonly dataDir: string;
+  readonly models: Pick<ModelRecords, "source">;
   /** The one way out; closed by the part that opened it. */
   readonly egress: Egress;
   /** The operating mode at the moment. */
@@ -77,6 +85,10 @@ export interface PowersParts {
 export interface OpenedPowers {
   readonly powersFor: PowersFor;
   readonly questions: Questions;
+  readonly assets: Assets;
+  /** What chat turns ask. */
+  readonly model: AgentModel;
+  readonly hasModel: (tenantId: string) => Promise<boolean>;
   readonly sandbox: Sandbox;
   /** For programs that go on writing in a folder of the host. */
   readonly holdFolder: (path: string) => Promise<HeldFolder>;
@@ -103,8 +115,14 @@ async function openParts(
   closing: AsyncDisposableStack,
 ): Promise<Omit<OpenedPowers, "close">> {
   const machine = await openMachine(p, closing);
-  const { model, answers } = modelFor(p);
-  const web = openWeb(p, closing, machine, answers ? model : null);
+  const assets = openAssets({
+    assets: p.store.assets,
+    mostBytesPerUser: p.config.assets.maxMbPerUser * 1_048_576,
+    ids: p.ids,
+    now: p.now,
+  });
+  const { model, answering } = modelFor(p);
+  const web = openWeb(p, closing, machine, answering);
   const databases = await openDatabases({
     connections: p.config.databases,
     store: p.config.store,
@@ -116,9 +134,12 @@ async function openParts(
   closing.defer(() => compute.close());
   const snippets = createPrograms();
   closing.defer(() => snippets.close());
+  const brings = (outcome: Outcome): readonly TaintSource[] =>
+    sourcesOf(outcome, p.registry.get(outcome.toolName), p.work.isOutside);
   const work = await openWork({
     ...p.work,
-    configured: answers ? model : null,
+    brings,
+    configured: answering,
     registry: p.registry,
     store: p.store,
     engine: p.engine,
@@ -132,6 +153,7 @@ async function openParts(
     ...work.sources,
     ...web,
     files: machine.files,
+    assets: assetsPower(assets),
     process: machine.process,
     documents: documentsPower(machine.documents),
     model,
@@ -141,14 +163,22 @@ async function openParts(
       documentation: createDocumentation(packagedDocs()),
       now: p.now,
     }),
-    engine: enginePower(p.engine, p.now),
+    engine: enginePower(p.engine, p.now, brings),
     code: codePower(snippets),
     compute: compute.power,
     host: hostFor(p),
     clock: () => clock,
   });
   const { sandbox, holdFolder: hold } = machine;
-  return { powersFor, questions: work.questions, sandbox, holdFolder: hold };
+  return {
+    powersFor,
+    questions: work.questions,
+    assets,
+    sandbox,
+    holdFolder: hold,
+    model: p.work.model ?? model,
+    hasModel: async (tenantId) => (p.work.model ?? (await answering(tenantId))) !== null,
+  };
 }
 
 /** Files and programs: the sandbox, the folders that runs are staged in, and who may touch what. */
@@ -202,17 +232,26 @@ const fileRules =
   (call) =>
     p.governance.filesFor(call);
 
-function modelFor(p: PowersParts) {
+type Model = ReturnType<typeof modelPower>;
+/** The power, while the tenant has a model that answers; records come and go at run time. */
+type Answering = (tenantId: string) => Promise<Model | null>;
+
+function modelFor(p: PowersParts): { readonly model: Model; readonly answering: Answering } {
   const model = modelPower({
-    models: openModels(p.config.models),
+    models: openModels((tenantId) => p.models.source(tenantId)),
     egress: p.egress,
     rulesFor: rulesForOperator,
+    named: namedByCapsules(p.store.capsules),
     tracing: p.tracing,
+    now: p.now,
   });
-  const answers = Object.values(p.config.models).some(({ abilities }) =>
-    abilities.includes("generate"),
-  );
-  return { model, answers };
+  const answering: Answering = async (tenantId) =>
+    Object.values(await p.models.source(tenantId)).some(({ abilities }) =>
+      abilities.includes("generate"),
+    )
+      ? model
+      : null;
+  return { model, answering };
 }
 
 /** What leads to the web: requests, searches, the browser, and the secrets they may send. */
@@ -220,7 +259,7 @@ function openWeb(
   p: PowersParts,
   closing: AsyncDisposableStack,
   { sandbox, files, documents }: Awaited<ReturnType<typeof openMachine>>,
-  model: ReturnType<typeof modelPower> | null,
+  model: Answering,
 ) {
   const browsers = openBrowsers({
     config: p.config.browser,
@@ -248,7 +287,7 @@ function openWeb(
       fill,
       fits: matchesSchema,
       now: p.now,
-      ...(model && { model }),
+      model,
       rulesFor,
     }),
   };

@@ -1,9 +1,13 @@
 // Opens what calls reach: the guarded way out, native tools with their powers, upstream servers, webhooks.
 import { dirname } from "node:path";
+import { outsideOf } from "./outside.ts";
 import { createValidators } from "../core/gate/validators.ts";
 import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
 import type { Egress } from "../reach/egress/egress.ts";
 import { openEgress } from "../reach/egress/guard.ts";
+import { rulesForOperator } from "../reach/egress/operator.ts";
+import { exchangeThrough } from "../reach/models/exchange.ts";
+import { openModelRecords, type ModelRecords } from "../reach/models/records.ts";
 import type { OpenedWebhooks } from "../reach/webhooks/index.ts";
 import type { Health } from "../server/doors.ts";
 import { idsOf } from "../telemetry/call-log.ts";
@@ -11,6 +15,7 @@ import type { Base } from "./base.ts";
 import type { OpenedGovernance } from "./governance.ts";
 import { healthOf } from "./health.ts";
 import type { OpenedIdentity } from "./identity.ts";
+import type { OpenedLimits } from "./limits.ts";
 import { requireFolderApart } from "./protected-paths.ts";
 import { openPowers, type OpenedPowers } from "./powers.ts";
 import type { OpenedRecord } from "./record.ts";
@@ -23,6 +28,7 @@ export interface OpenedReach {
   readonly powers: OpenedPowers;
   readonly upstream: OpenedUpstream;
   readonly webhooks: OpenedWebhooks;
+  readonly models: ModelRecords;
 }
 
 export interface ReachParts {
@@ -30,6 +36,7 @@ export interface ReachParts {
   readonly telemetry: Telemetry;
   readonly governance: OpenedGovernance;
   readonly identity: OpenedIdentity;
+  readonly limits: OpenedLimits;
 }
 
 export async function openReach(base: Base, parts: ReachParts): Promise<OpenedReach> {
@@ -47,15 +54,17 @@ export async function openReach(base: Base, parts: ReachParts): Promise<OpenedRe
     governance.allowlist,
     links.sandbox.get,
     record.relay.report,
+    () => links.breakers.get().figures().length,
   );
-  const powers = await powersOf(base, parts, { egress, health });
+  const models = await modelsFor(base, parts, egress);
+  const powers = await powersOf(base, parts, { egress, health, models });
   closing.defer(() => powers.close());
   links.sandbox.set(powers.sandbox);
   const upstream = upstreamFor(base, parts, { egress, powers });
   closing.defer(() => upstream.close());
   // Before everything it could still send about is closed.
   closing.defer(() => webhooks.close());
-  return { health, powers, upstream, webhooks };
+  return { health, powers, upstream, webhooks, models };
 }
 
 function webhooksFor(
@@ -79,10 +88,38 @@ function webhooksFor(
   });
 }
 
+/** Models of the settings become records; what administrators add stands beside them. */
+async function modelsFor(
+  { config, store, serverSecret, now }: Base,
+  { record, governance }: ReachParts,
+  egress: Egress,
+): Promise<ModelRecords> {
+  const { follower } = governance;
+  const models = openModelRecords({
+    store,
+    settings: config.models,
+    serverSecret,
+    know: (secret) => record.masker.know(secret),
+    env: process.env,
+    exchange: (signal) => exchangeThrough({ egress, rulesFor: rulesForOperator, signal }),
+    now,
+    note: record.note,
+    changed: () => follower.changed("models"),
+    houseTenant: LOCAL_TENANT,
+  });
+  follower.on("models", models.forget);
+  await models.importSettings();
+  return models;
+}
+
 function powersOf(
   { config, options, store, dataDir, registry, links, ids, now }: Base,
-  { record, telemetry, governance, identity }: ReachParts,
-  { egress, health }: { readonly egress: Egress; readonly health: Health },
+  { record, telemetry, governance, identity, limits }: ReachParts,
+  {
+    egress,
+    health,
+    models,
+  }: { readonly egress: Egress; readonly health: Health; readonly models: ModelRecords },
 ): Promise<OpenedPowers> {
   const { standing } = links;
   return openPowers({
@@ -91,6 +128,7 @@ function powersOf(
     tracing: telemetry.tracing,
     governance: governance.governance,
     egress,
+    models,
     registry,
     dataDir: dataDir.path,
     mode: record.mode,
@@ -104,6 +142,9 @@ function powersOf(
     work: {
       instanceId: dataDir.instanceId,
       note: record.note,
+      use: limits.modelUse,
+      mask: (text) => record.masker.text(text),
+      isOutside: outsideOf(config.workspace),
       ...(options.model ? { model: options.model } : {}),
       callerAgain: (mandate) => identity.identity.again(mandate),
       watch: (caller, changed) => standing.get().watch(caller, changed),
@@ -152,7 +193,7 @@ function upstreamFor(
     report: (call, cause) =>
       log.error(
         { err: cause, ...idsOf(call), tool: call.tool?.name },
-        "a call upstream failed unexpectedly",
+        "an upstream call failed unexpectedly",
       ),
   });
 }

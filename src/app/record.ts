@@ -22,6 +22,7 @@ import { createEventRelay, type EventRelay } from "./event-relay.ts";
 import { openLedger } from "./ledger.ts";
 import { createLogging, type Logging } from "./logging.ts";
 import { recordLimits } from "./record-limits.ts";
+import { exhaustedBy } from "../util/exhaustion.ts";
 
 export interface OpenedRecord extends Omit<Logging, "close"> {
   readonly recorder: Recorder;
@@ -141,7 +142,12 @@ function recorderFor(
     },
     onFailed(cause) {
       metrics.unrecorded();
-      later.mode?.signal({ kind: isDiskFull(cause) ? "disk_full" : "audit_failed" });
+      const isFull = exhaustedBy(cause) === "disk";
+      later.mode?.signal(
+        isFull
+          ? { kind: "exhausted", resource: "disk", by: "the record" }
+          : { kind: "audit_failed" },
+      );
     },
   });
 }
@@ -191,10 +197,4 @@ function refusalsFor({ config, now }: Base, note: Note, log: Logging["log"]): Re
         log.error({ err: cause, ...left }, "refused calls could not be recorded"),
       ),
   });
-}
-
-/** ENOSPC of the system, SQLITE_FULL, or the code of PostgreSQL. */
-function isDiskFull(cause: unknown): boolean {
-  const { code, errcode } = cause as { code?: unknown; errcode?: unknown };
-  return code === "ENOSPC" || errcode === 13 || code === "53100";
 }

@@ -3,9 +3,11 @@ import { createAgents, type AgentModel } from "../agents/agents.ts";
 import { coordinate } from "../agents/coordinate.ts";
 import { createDrafts } from "../agents/drafts.ts";
 import { createQuestions, type Questions } from "../agents/questions.ts";
-import type { Caller, JsonObject, Mandate } from "../contract/call.ts";
+import type { Caller, JsonObject, Mandate, Outcome } from "../contract/call.ts";
+import type { TaintSource } from "../contract/taint.ts";
 import { agentsPower } from "../agents/power.ts";
 import { workflowsPower } from "../agents/workflows/power.ts";
+import type { ModelUse } from "../governance/limits/model-use.ts";
 import type { EngineSettings } from "../core/run/powers/engine.ts";
 import type { PowerSources } from "../core/run/powers/index.ts";
 import type { Action, Store } from "../storage/store/store.ts";
@@ -35,16 +37,22 @@ export interface WorkParts {
     who: Pick<Caller, "tenantId" | "userId">,
     body: JsonObject,
   ) => Promise<void>;
+  readonly use: ModelUse;
+  /** The text without secrets. */
+  readonly mask: (text: string) => string;
+  readonly isOutside: (path: string) => boolean;
   /** Instead of the configured one. */
   readonly model?: AgentModel;
 }
 
 export interface WorkPowers extends WorkParts {
+  /** Content from outside that an outcome brings along. */
+  readonly brings: (outcome: Outcome) => readonly TaintSource[];
   readonly store: Store;
   readonly engine: () => EngineSettings;
   readonly registry: Pick<Registry, "get" | "register">;
-  /** The configured model that answers, if there is one. */
-  readonly configured: AgentModel | null;
+  /** The model that answers in a tenant, if there is one at the moment. */
+  readonly configured: (tenantId: string) => Promise<AgentModel | null>;
   readonly ids: Ids;
   readonly now: () => number;
   readonly log: {
@@ -76,6 +84,7 @@ export async function openWork(p: WorkPowers): Promise<Work> {
     watch,
     onEnded,
     validate,
+    brings: p.brings,
     instanceId,
     ids,
     now,
@@ -88,7 +97,11 @@ export async function openWork(p: WorkPowers): Promise<Work> {
     callerAgain,
     watch,
     onEnded,
-    model: () => p.model ?? p.configured,
+    model: async (tenantId) => p.model ?? p.configured(tenantId),
+    use: p.use,
+    note: p.note,
+    mask: p.mask,
+    isOutside: p.isOutside,
     instanceId,
     ids,
     now,

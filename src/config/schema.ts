@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { browserConfig } from "../reach/browser/browser.ts";
 import { databasesConfig } from "../reach/databases/database.ts";
-import { modelsConfig } from "../reach/models/model.ts";
+import { modelsConfig } from "../reach/models/config.ts";
 import { policyConfig } from "../governance/policy/policy.ts";
 import { relationsConfig } from "../governance/relations/relation.ts";
 import { searchConfig } from "../reach/web-search/web-search.ts";
@@ -538,6 +538,14 @@ export const configSchema = z.strictObject({
   mcpServers: mcpServersConfig
     .default({})
     .meta(about(mcpServersConfig.description ?? "", { writeOnly: true })),
+  assets: z
+    .strictObject({
+      maxMbPerUser: whole(1, 1_048_576)
+        .default(1_024)
+        .meta(about("Most that one user's pictures, sound and other files may take, in MiB.")),
+    })
+    .prefault({})
+    .meta(about("Files that models made and people sent.")),
   browser: browserConfig.prefault({}).meta(about("The browser of the browser tools.")),
   tools: z
     .strictObject({

@@ -1,4 +1,4 @@
-// Lines of the log about calls (R208). They say who, which execution and which trace, so that a line leads to the
+// Lines of the log about calls. They say who, which execution and which trace, so that a line leads to the
 // record.
 import type { Call, Outcome } from "../contract/call.ts";
 import { faultOf } from "../contract/errors.ts";

@@ -40,6 +40,10 @@ export const ATTR = {
   responseModel: "gen_ai.response.model",
   inputTokens: "gen_ai.usage.input_tokens",
   outputTokens: "gen_ai.usage.output_tokens",
+  requestMaxTokens: "gen_ai.request.max_tokens",
+  requestStream: "gen_ai.request.stream",
+  /** Seconds. */
+  firstChunk: "gen_ai.response.time_to_first_chunk",
   errorType: "error.type",
   transport: "network.transport",
   protocol: "network.protocol.name",
