@@ -32,7 +32,15 @@ test("dependencies are the packages that the product contains", () => {
 
 test("versions are exact", () => {
   const { dependencies, devDependencies, peerDependencies, overrides } = manifest;
-  const all = { ...dependencies, ...devDependencies, ...peerDependencies, ...overrides };
+  const examples = JSON.parse(read("examples/package.json")) as Manifest;
+  const all = {
+    ...dependencies,
+    ...devDependencies,
+    ...peerDependencies,
+    ...overrides,
+    ...examples.dependencies,
+    ...examples.overrides,
+  };
   for (const [name, version] of Object.entries(all))
     expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.]+)?$/)]);
 });
@@ -53,8 +61,8 @@ test("the published manifest installs and runs nothing", () => {
   });
 });
 
-test("the lock file names no registry", () => {
-  expect(read("package-lock.json")).not.toMatch(/"resolved": "https?:/);
+test.each(["package-lock.json", "examples/package-lock.json"])("%s names no registry", (file) => {
+  expect(read(file)).not.toMatch(/"resolved": "https?:/);
 });
 
 function ships(file: string): boolean {

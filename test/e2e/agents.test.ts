@@ -201,6 +201,13 @@ test("without a model agents are unavailable; a configured provider is really as
         function: { name: "system_echo", arguments: '{"text":"over the wire"}' },
       },
     ]),
+    text(null, [
+      {
+        id: "c2",
+        type: "function",
+        function: { name: "system_echo", arguments: '{"text":broken' },
+      },
+    ]),
     text("all done"),
   );
   for (const models of ["{}", provider.config]) {
@@ -237,5 +244,8 @@ test("without a model agents are unavailable; a configured provider is really as
     await app.close();
   }
   expect(JSON.stringify(provider.asked.at(-1)?.body)).toContain("over the wire");
+  // Arguments that are no JSON end no agent: the call does not run, and the model hears why.
+  const told = (provider.asked.at(-1)?.body as { messages: { content: string }[] }).messages.at(-1);
+  expect(told?.content).toContain("not a JSON object");
   await provider.close();
 }, 60_000);

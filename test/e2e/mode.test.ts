@@ -64,7 +64,7 @@ describe("the operating mode", () => {
     conforms("mode.getMode", seen.body);
     const full = await app.api("GET", "/mode");
     conforms("mode.getMode", full.body);
-    expect(full.body.sensors).toHaveLength(7);
+    expect(full.body.sensors).toHaveLength(8);
     expect(full.body.rules).toHaveLength(5);
     const refused = await put({ mode: "ALERT", reason: "x" }, ann);
     expect(refused).toMatchObject({

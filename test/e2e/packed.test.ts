@@ -9,6 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -59,6 +60,38 @@ describe("item 8: installed from the tarball", { timeout: 60_000 }, () => {
       stdio: ["ignore", "pipe", "ignore"],
     });
     expect(output).toBe("");
+  });
+
+  test("R255: a program beside it imports the planner step, with its types", () => {
+    const home = join(folder, "empty");
+    const script = `
+      import { createPlanStep } from "ostiary/plan";
+      const step = createPlanStep({ url: ${JSON.stringify(server.url)}, apiKey: process.env.KEY });
+      const tools = [{ name: "system/echo", input: { text: "packed" } }, "file/invented"];
+      console.log(JSON.stringify(await step({ plan: { tools } })));`;
+    const key = readFileSync(join(folder, "home/.ostiary/cli.key"), "utf8").trim();
+    const output = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
+      cwd: home,
+      encoding: "utf8",
+      env: { KEY: key },
+    });
+    expect(JSON.parse(output)).toMatchObject({
+      tool_results: [
+        { tool: "system/echo", success: true, result: { text: "packed" }, error: null },
+        { tool: "file/invented", success: false, error: "Tool 'file/invented' not found" },
+      ],
+    });
+    writeFileSync(
+      join(home, "typed.mts"),
+      `import { createPlanStep, type ToolResult } from "ostiary/plan";
+       const step = createPlanStep({ url: "http://localhost", apiKey: "x" });
+       export const results: Promise<ToolResult[] | undefined> = step({ plan: { tools: ["a"] } }).then((u) => u.tool_results);
+       // @ts-expect-error a key is needed
+       createPlanStep({ url: "http://localhost" });\n`,
+    );
+    const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
+    const options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "esnext"];
+    execFileSync(process.execPath, [tsc, ...options, "typed.mts"], { cwd: home, stdio: "inherit" });
   });
 
   test("connect writes a client's file, disconnect takes it back", async () => {

@@ -1,5 +1,5 @@
 // The shell tools over the wire: who may, what asks, what is refused, and how a call ends that takes too long.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
@@ -38,6 +38,31 @@ describe.skipIf(!HAS_BOX)("shell tools", { timeout: 60_000 }, () => {
       cwd: "sub",
     });
     expect(inSub.body).toMatchObject({ result: { stdout: "inside\ndeep\n" } });
+  });
+
+  test("R117: gate, box, start, run, end, answer: and nothing of the box is left, whatever the end", async () => {
+    const box = join(app.dataDir, "sandbox");
+    const entries = () => (existsSync(box) ? readdirSync(box, { recursive: true }).length : 0);
+    await call("shell/exec", { command: ["cat", "note.txt"] });
+    const before = entries();
+    const ends = {
+      success: await call("shell/exec", { command: ["cat", "note.txt"] }),
+      failed: await call("shell/exec", { command: ["cat", "absent.txt"] }),
+      timeout: await call(
+        "shell/exec",
+        { command: ["tail", "-f", "note.txt"] },
+        { timeout: 1_000 },
+      ),
+    };
+    for (const [end, { body }] of Object.entries(ends)) {
+      const { events } = (await app.api("GET", `/audit?execution=${body.executionId}&order=oldest`))
+        .body;
+      const actions = events.map(({ action }: { action: string }) => action);
+      expect([end, actions[0], actions.length]).toEqual([end, "tool.execution.start", 2]);
+      const { execution } = (await app.api("GET", `/executions/${body.executionId}`)).body;
+      expect(execution.gates.at(-1)).toMatchObject({ stage: "approval", verdict: "allow" });
+    }
+    await expect.poll(entries).toBe(before);
   });
 
   test("other programs, variables, network, paths from another folder: a person is asked", async () => {

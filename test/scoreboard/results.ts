@@ -57,8 +57,10 @@ export class Results {
   }
 
   tests(source: "test" | "services", wanted: readonly TestsOf[]): TestResult[] {
-    const { testResults } = this.json<VitestFile>(source);
-    return testResults.flatMap(({ name: file, assertionResults }) =>
+    // Where they ran apart, `npm test` and `npm run test:slow` are two halves of one source.
+    const reports = source === "test" && this.has("slow") ? [source, "slow"] : [source];
+    const files = reports.flatMap((report) => this.json<VitestFile>(report).testResults);
+    return files.flatMap(({ name: file, assertionResults }) =>
       assertionResults.flatMap(({ fullName, status }): TestResult[] => {
         const asked = wanted.some((one) => file.endsWith(one.file) && one.name.test(fullName));
         if (!asked) return [];
