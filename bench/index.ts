@@ -22,6 +22,7 @@ const PARTS = [
   "tracing",
   "neighbours",
   "proxied",
+  "chat",
   "before",
 ] as const;
 

@@ -143,7 +143,7 @@ interface CpuTimes {
 }
 
 /** User and system time of a process and of its main thread so far (Linux; clock ticks of 10 ms). */
-function cpuOf(pid: number): CpuTimes | null {
+export function cpuOf(pid: number): CpuTimes | null {
   try {
     return {
       allUs: ticksUs(`/proc/${pid}/stat`),
