@@ -1,7 +1,8 @@
 // Bundles the server and the CLI into dist/ (or the folder named): nothing in it needs node_modules.
 import { build, type BuildOptions, type Plugin } from "esbuild";
-import { copyFile, cp, mkdir, readFile, rename, rm } from "node:fs/promises";
+import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import ts from "typescript";
 import { importFaults, OPTIONAL_PACKAGES, REQUIRE_FAULTS } from "./bundle-checks.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -97,11 +98,31 @@ const documents = await build({
   entryPoints: { "documents-worker": "src/reach/documents/worker.ts" },
   metafile: true,
 });
-const faults = [...importFaults(metafile), ...importFaults(documents.metafile)];
+// For programs of others: one plain module and its types.
+const client = await build({
+  ...shared,
+  entryPoints: { plan: "src/client/plan.ts" },
+  platform: "neutral",
+  banner: {},
+  minify: false,
+  legalComments: "none",
+  metafile: true,
+});
+const source = await readFile(join(root, "src/client/plan.ts"), "utf8");
+const types = ts.transpileDeclaration(source, { fileName: "plan.ts", reportDiagnostics: true });
+const faults = [
+  ...importFaults(metafile),
+  ...importFaults(documents.metafile),
+  ...importFaults(client.metafile),
+  ...(types.diagnostics ?? []).map(({ messageText }) =>
+    ts.flattenDiagnosticMessageText(messageText, " "),
+  ),
+];
 if (faults.length > 0) {
   await rm(fresh, { recursive: true, force: true });
   throw new Error(`The bundle would not run:\n  ${faults.join("\n  ")}`);
 }
+await writeFile(join(fresh, "plan.d.ts"), types.outputText);
 // The parser of PostgreSQL looks for it beside itself.
 await copyFile(
   join(root, "node_modules/libpg-query/wasm/libpg-query.wasm"),

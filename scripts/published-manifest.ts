@@ -15,6 +15,7 @@ const PUBLISHED = [
   "license",
   "type",
   "bin",
+  "exports",
   "files",
   "engines",
   "peerDependencies",
