@@ -121,7 +121,10 @@ export function createTurns(p: TurnsPowers): Turns {
     async close() {
       for (const { controller } of live.values()) controller.abort("shutdown");
       await Promise.allSettled([...live.values()].map(({ ended }) => ended));
-      await p.store.turns.letGo(p.instanceId);
+      // A store that is out must not keep the rest from closing: the leases run out by themselves.
+      await p.store.turns.letGo(p.instanceId).catch((cause: unknown) => {
+        p.log.error({ err: cause }, "the leases of chat turns were not given back");
+      });
     },
   };
 }
