@@ -9,10 +9,11 @@ import {
   type Store,
 } from "../../storage/store/store.ts";
 import { canonicalJson } from "../../util/json/json.ts";
-import { createSealed, sealingKey } from "../../util/secrets/sealed.ts";
-import { modelsConfig, type ModelsConfig, type ModelSettings } from "./config.ts";
+import type { ModelsConfig, ModelSettings } from "./config.ts";
 import type { Exchange } from "./exchange.ts";
 import { openModels, type AdapterAnswer } from "./model.ts";
+import { checkModel, checkModels, requireOneKey, withoutKey } from "./record-checks.ts";
+import { createModelKeys, type ModelKeys } from "./record-keys.ts";
 
 /** A model as people may see it: never its key. */
 export type ModelView = Omit<ModelRow, "sealedKey"> & { readonly hasKey: boolean };
@@ -81,143 +82,103 @@ export interface ModelRecordPowers {
   readonly houseTenant: string;
 }
 
-const PURPOSE = "ostiary models: key, v1";
-/** A model's key and nothing else of the server's environment. */
-const REFERENCE = /^env:(?!OSTIARY_)[A-Z][A-Z0-9_]{0,120}(?:_KEY|_TOKEN)$/;
-const EXPECTED_REFERENCE =
-  "expected env: and a variable whose name ends in _KEY or _TOKEN and does not begin with OSTIARY_";
 const SHARED_LEASE_MS = 800;
 const TEST_TOKENS = 16;
 
+type ModelStore = Store["models"];
+
 export function openModelRecords(p: ModelRecordPowers): ModelRecords {
   const { models } = p.store;
-  const sealed = createSealed(sealingKey(p.serverSecret, PURPOSE));
-  const known = new Map<string, { config: ModelsConfig; learntAt: number }>();
-  let epoch = 0;
-  const forget = (): void => {
-    epoch++;
-    known.clear();
-  };
-
-  const keyOf = (row: ModelRow): string | undefined => {
-    if (row.source === "settings") return p.settings[row.name]?.apiKey;
-    const key =
-      row.sealedKey === null
-        ? row.keyReference === null
-          ? undefined
-          : p.env[row.keyReference.slice("env:".length)]
-        : sealed.open(boundTo(row), row.sealedKey);
-    if (key !== undefined && key !== "") p.know(key);
-    return key === "" ? undefined : key;
-  };
-  const openedOf = (row: ModelRow): ModelSettings => {
-    const apiKey = keyOf(row);
-    return { ...(row.settings as unknown as ModelSettings), ...(apiKey ? { apiKey } : {}) };
-  };
-  /** A tenant's own model stands in for one of the settings with the same name. */
-  const rowsOf = async (tenantId: string): Promise<ModelRow[]> => {
-    const own = await models.list(tenantId);
-    const shared = await models.list(EVERY_TENANT);
-    return [...own, ...shared.filter(({ name }) => !own.some((row) => row.name === name))];
-  };
-  const find = async ({ tenantId }: Caller, name: string): Promise<ModelRow> => {
-    const row = (await models.get(tenantId, name)) ?? (await models.get(EVERY_TENANT, name));
-    if (row) return row;
-    throw new AppError("NOT_FOUND", "unknown", `model '${name}' not found`, {
-      remedy: "list the models first",
-    });
-  };
-  const ofApi = async (actor: Caller, name: string): Promise<ModelRow> => {
-    const row = await find(actor, name);
-    if (row.source === "api") return row;
-    throw new AppError("CONFLICT", "stale", `model '${name}' comes from the settings`, {
-      remedy: "change it under models in the settings, or add one with another name",
-    });
-  };
-  const commit = async (actor: Caller, body: JsonObject): Promise<void> => {
+  const keys = createModelKeys(p);
+  const { source, forget } = createUsableModels(p, keys);
+  const changed = async (): Promise<void> => {
     forget();
     await p.changed();
-    await p.note("config.changed", actor, body);
   };
-  /** The whole list must hold together: a fallback names another model of it. */
-  const checked = async (
-    { tenantId }: Caller,
-    name: string,
-    settings: JsonObject,
-  ): Promise<JsonObject> => {
-    const others = (await rowsOf(tenantId)).filter((row) => row.name !== name);
-    const all = Object.fromEntries(others.map((row) => [row.name, row.settings]));
-    const parsed = modelsConfig.safeParse({ ...all, [name]: withoutKey(settings) });
-    if (parsed.success) return parsed.data[name] as unknown as JsonObject;
-    throw invalid(
-      parsed.error.issues.map(({ path: [model, ...path], message }) => ({
-        path: model === name ? `/settings/${path.join("/")}` : `/settings (of ${String(model)})`,
-        message,
-      })),
-    );
-  };
-  const sealedKey = (row: { tenantId: string; name: string }, apiKey: string): string => {
-    p.know(apiKey);
-    return sealed.close(boundTo(row), apiKey);
-  };
-
   return {
+    source,
     forget,
+    importSettings: () => importSettings(p, changed),
+    check: async ({ tenantId }, made) => checkModels(await rowsOf(models, tenantId), made),
+    list: async ({ tenantId }) => (await rowsOf(models, tenantId)).map(viewOf),
+    get: async (actor, name) => viewOf(await find(models, actor, name)),
+    ...createModelEdits(p, keys, changed),
+    async test(actor, name, signal) {
+      const settings = keys.opened(await find(models, actor, name));
+      return testModel(actor.tenantId, name, settings, () => p.exchange(signal));
+    },
+  };
+}
+
+/** What each tenant may use, remembered until something changes, or for a moment where instances share the store. */
+function createUsableModels(
+  p: ModelRecordPowers,
+  keys: ModelKeys,
+): Pick<ModelRecords, "source" | "forget"> {
+  const known = new Map<string, { config: ModelsConfig; learntAt: number }>();
+  let epoch = 0;
+  return {
+    forget() {
+      epoch++;
+      known.clear();
+    },
     async source(tenantId) {
       const hit = known.get(tenantId);
       if (hit && (!p.store.shared || p.now() - hit.learntAt < SHARED_LEASE_MS)) return hit.config;
       const began = epoch;
-      const rows = (await rowsOf(tenantId)).filter(({ enabled }) => enabled);
-      const config = Object.fromEntries(rows.map((row) => [row.name, openedOf(row)]));
+      const rows = (await rowsOf(p.store.models, tenantId)).filter(({ enabled }) => enabled);
+      const config = Object.fromEntries(rows.map((row) => [row.name, keys.opened(row)]));
+      // A change during the read may be missing from it.
       if (began === epoch) known.set(tenantId, { config, learntAt: p.now() });
       return config;
     },
-    async importSettings() {
-      const before = await models.list(EVERY_TENANT);
-      const at = p.now();
-      const rows = Object.entries(p.settings).map(([name, settings], position): ModelRow => {
-        const old = before.find((row) => row.name === name);
-        return {
-          tenantId: EVERY_TENANT,
-          name,
-          settings: withoutKey(settings as unknown as JsonObject),
-          keyReference: null,
-          sealedKey: null,
-          source: "settings",
-          enabled: true,
-          position,
-          createdAt: old?.createdAt ?? at,
-          updatedAt: at,
-        };
-      });
-      const facts = (list: readonly ModelRow[]): string =>
-        canonicalJson(list.map(({ name, settings }) => ({ name, settings })));
-      if (facts(before) === facts(rows)) return;
-      await models.replaceSettings(rows);
-      forget();
-      await p.changed();
-      const who = { tenantId: p.houseTenant, userId: "system" };
-      await p.note("config.changed", who, { models: rows.map(({ name }) => name) });
-    },
-    async check({ tenantId }, made) {
-      const rows = await rowsOf(tenantId);
-      const others = rows.filter((row) => !made.some(({ name }) => name === row.name));
-      const parsed = modelsConfig.safeParse({
-        ...Object.fromEntries(others.map((row) => [row.name, row.settings])),
-        ...Object.fromEntries(made.map(({ name, settings }) => [name, withoutKey(settings)])),
-      });
-      const faults = (parsed.error?.issues ?? []).map(({ path: [model, ...path], message }) => ({
-        path: `/${String(model)}/settings${path.map((part) => `/${String(part)}`).join("")}`,
-        message,
-      }));
-      for (const { name, keyReference = null } of made)
-        if (keyReference !== null && !REFERENCE.test(keyReference))
-          faults.push({ path: `/${name}/keyReference`, message: EXPECTED_REFERENCE });
-      if (!parsed.success || faults.length > 0) throw invalid(faults);
-      return made.map(({ name }) => parsed.data[name] as unknown as JsonObject);
-    },
-    list: async ({ tenantId }) => (await rowsOf(tenantId)).map(viewOf),
-    get: async (actor, name) => viewOf(await find(actor, name)),
+  };
+}
+
+/** Writes only when the settings differ from the rows of the last start. */
+async function importSettings(p: ModelRecordPowers, changed: () => Promise<void>): Promise<void> {
+  const { models } = p.store;
+  const before = await models.list(EVERY_TENANT);
+  const at = p.now();
+  const rows = Object.entries(p.settings).map(([name, settings], position): ModelRow => {
+    const old = before.find((row) => row.name === name);
+    return {
+      tenantId: EVERY_TENANT,
+      name,
+      settings: withoutKey(settings as unknown as JsonObject),
+      keyReference: null,
+      sealedKey: null,
+      source: "settings",
+      enabled: true,
+      position,
+      createdAt: old?.createdAt ?? at,
+      updatedAt: at,
+    };
+  });
+  const facts = (list: readonly ModelRow[]): string =>
+    canonicalJson(list.map(({ name, settings }) => ({ name, settings })));
+  if (facts(before) === facts(rows)) return;
+  await models.replaceSettings(rows);
+  await changed();
+  const who = { tenantId: p.houseTenant, userId: "system" };
+  await p.note("config.changed", who, { models: rows.map(({ name }) => name) });
+}
+
+/** Changes by administrators, of their own tenant's models only. */
+function createModelEdits(
+  p: ModelRecordPowers,
+  keys: ModelKeys,
+  changed: () => Promise<void>,
+): Pick<ModelAdmin, "create" | "update" | "remove"> {
+  const { models } = p.store;
+  const commit = async (actor: Caller, body: JsonObject): Promise<void> => {
+    await changed();
+    await p.note("config.changed", actor, body);
+  };
+  const checked = async ({ tenantId }: Caller, name: string, settings: JsonObject) =>
+    checkModel(await rowsOf(models, tenantId), name, settings);
+
+  return {
     async create(actor, { name, settings, apiKey, keyReference = null, ...rest }) {
       requireOneKey(apiKey, keyReference);
       const row: ModelRow = {
@@ -225,96 +186,99 @@ export function openModelRecords(p: ModelRecordPowers): ModelRecords {
         name,
         settings: await checked(actor, name, settings),
         keyReference,
-        sealedKey: apiKey === undefined ? null : sealedKey({ ...actor, name }, apiKey),
+        sealedKey: apiKey === undefined ? null : keys.seal({ ...actor, name }, apiKey),
         source: "api",
         enabled: rest.enabled ?? true,
         position: rest.position ?? 0,
         createdAt: p.now(),
         updatedAt: p.now(),
       };
-      try {
-        await models.create(row);
-      } catch (cause) {
-        if (!(cause instanceof AlreadyExists)) throw cause;
-        throw new AppError("CONFLICT", "already_exists", `a model '${name}' exists already`, {
-          remedy: "choose another name, or change that one",
-          cause,
-        });
-      }
+      await insert(models, row);
       await commit(actor, { model: name, change: "added", settings: row.settings });
       return viewOf(row);
     },
     async update(actor, name, { settings, apiKey, keyReference, ...rest }) {
-      const row = await ofApi(actor, name);
+      const row = await findChangeable(models, actor, name);
       requireOneKey(apiKey, keyReference ?? null);
       const change = {
         ...rest,
         ...(settings
           ? { settings: await checked(actor, name, { ...row.settings, ...settings }) }
           : {}),
-        ...(apiKey === undefined ? {} : { sealedKey: sealedKey(row, apiKey), keyReference: null }),
+        ...(apiKey === undefined ? {} : { sealedKey: keys.seal(row, apiKey), keyReference: null }),
         ...(keyReference === undefined ? {} : { keyReference, sealedKey: null }),
         updatedAt: p.now(),
       };
-      const changed = await models.update(actor.tenantId, name, change);
+      const after = await models.update(actor.tenantId, name, change);
       await commit(actor, { model: name, change: "changed", fields: Object.keys(change) });
-      return viewOf(changed ?? row);
+      return viewOf(after ?? row);
     },
     async remove(actor, name) {
-      await ofApi(actor, name);
+      await findChangeable(models, actor, name);
       if (await models.remove(actor.tenantId, name))
         await commit(actor, { model: name, change: "removed" });
-    },
-    async test(actor, name, signal) {
-      const settings = openedOf(await find(actor, name));
-      const began = performance.now();
-      const ms = (): number => Math.round(performance.now() - began);
-      try {
-        const alone = openModels(() => ({ [name]: { ...settings, fallbacks: [] } }));
-        const [{ open }] = await alone.candidates(actor.tenantId, "generate", { model: name });
-        const adapter = await open(p.exchange(signal));
-        const answer = (await adapter.generate?.({
-          messages: [{ role: "user", content: "Answer with the single word: pong" }],
-          maxTokens: TEST_TOKENS,
-        })) as AdapterAnswer<"generate">; // a candidate can generate
-        return { ok: true, reply: answer.text, ms: ms(), usage: answer.usage };
-      } catch (cause) {
-        return { ok: false, ms: ms(), error: faultOf(cause) };
-      }
     },
   };
 }
 
-const boundTo = ({ tenantId, name }: { tenantId: string; name: string }): string =>
-  JSON.stringify([tenantId, name]);
+/** Without its fallbacks: the answer must be the model's own. */
+async function testModel(
+  tenantId: string,
+  name: string,
+  settings: ModelSettings,
+  exchange: () => Exchange,
+): Promise<ModelTest> {
+  const began = performance.now();
+  const ms = (): number => Math.round(performance.now() - began);
+  try {
+    const alone = openModels(() => ({ [name]: { ...settings, fallbacks: [] } }));
+    const [{ open }] = await alone.candidates(tenantId, "generate", { model: name });
+    const adapter = await open(exchange());
+    const answer = (await adapter.generate?.({
+      messages: [{ role: "user", content: "Answer with the single word: pong" }],
+      maxTokens: TEST_TOKENS,
+    })) as AdapterAnswer<"generate">; // a candidate can generate
+    return { ok: true, reply: answer.text, ms: ms(), usage: answer.usage };
+  } catch (cause) {
+    return { ok: false, ms: ms(), error: faultOf(cause) };
+  }
+}
 
-function withoutKey({ apiKey: _apiKey, ...settings }: JsonObject): JsonObject {
-  return settings;
+/** A tenant's own model stands in for one of the settings with the same name. */
+async function rowsOf(models: ModelStore, tenantId: string): Promise<ModelRow[]> {
+  const own = await models.list(tenantId);
+  const shared = await models.list(EVERY_TENANT);
+  return [...own, ...shared.filter(({ name }) => !own.some((row) => row.name === name))];
+}
+
+async function find(models: ModelStore, { tenantId }: Caller, name: string): Promise<ModelRow> {
+  const row = (await models.get(tenantId, name)) ?? (await models.get(EVERY_TENANT, name));
+  if (row) return row;
+  throw new AppError("NOT_FOUND", "unknown", `model '${name}' not found`, {
+    remedy: "list the models first",
+  });
+}
+
+async function findChangeable(models: ModelStore, actor: Caller, name: string): Promise<ModelRow> {
+  const row = await find(models, actor, name);
+  if (row.source === "api") return row;
+  throw new AppError("CONFLICT", "stale", `model '${name}' comes from the settings`, {
+    remedy: "change it under models in the settings, or add one with another name",
+  });
+}
+
+async function insert(models: ModelStore, row: ModelRow): Promise<void> {
+  try {
+    await models.create(row);
+  } catch (cause) {
+    if (!(cause instanceof AlreadyExists)) throw cause;
+    throw new AppError("CONFLICT", "already_exists", `a model '${row.name}' exists already`, {
+      remedy: "choose another name, or change that one",
+      cause,
+    });
+  }
 }
 
 function viewOf({ sealedKey, ...row }: ModelRow): ModelView {
   return { ...row, hasKey: sealedKey !== null || row.keyReference !== null };
-}
-
-function requireOneKey(apiKey: string | undefined, reference: string | null): void {
-  if (reference === null) return;
-  if (apiKey !== undefined)
-    throw invalid([
-      { path: "/keyReference", message: "expected apiKey or keyReference, not both" },
-    ]);
-  if (!REFERENCE.test(reference))
-    throw invalid([
-      {
-        path: "/keyReference",
-        message: EXPECTED_REFERENCE,
-      },
-    ]);
-}
-
-function invalid(errors: readonly { path: string; message: string }[]): AppError {
-  const [first] = errors;
-  return new AppError("BAD_REQUEST", "invalid_input", `${first?.path}: ${first?.message}`, {
-    remedy: "correct the fields listed in errors",
-    errors,
-  });
 }
