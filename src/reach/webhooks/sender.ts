@@ -40,54 +40,10 @@ const FAILING_AFTER = 3;
 const MAX_UNDER_WAY = 64;
 
 export function createSender(p: SenderPowers): Sender {
-  const { webhooks, deliveries } = p.store;
+  const { deliveries } = p.store;
   const stop = new AbortController();
   const underWay = new Map<string, Set<Promise<void>>>();
   const total = (): number => [...underWay.values()].reduce((sum, { size }) => sum + size, 0);
-
-  const switchOff = async (webhook: WebhookRow, reason: WebhookDisabled): Promise<void> => {
-    if (!(await webhooks.disable(webhook.id, reason, p.now()))) return;
-    const host = URL.parse(webhook.url)?.host ?? "";
-    p.report("a webhook was switched off", { webhookId: webhook.id, reason });
-    await p.note(
-      "webhook.disabled",
-      { tenantId: webhook.tenantId, userId: "system" },
-      { webhookId: webhook.id, host, reason },
-    );
-  };
-
-  /** False: nothing more is sent to this endpoint in this round. */
-  const deliver = async (row: DeliveryRow, until: number): Promise<boolean> => {
-    // As it is now: address, secret or switch may have changed while this waited.
-    const webhook = await webhooks.get(row.tenantId, row.webhookId);
-    if (!webhook?.enabled || stop.signal.aborted) {
-      await deliveries.release(row.id, until);
-      return false;
-    }
-    const answer = await p.attempt(webhook, row, stop.signal);
-    if (stop.signal.aborted && answer.status === null) {
-      await deliveries.release(row.id, until);
-      return false;
-    }
-    const now = p.now();
-    const change = deliveryChange(row.attempts, answer, now, p.random(), p.rules);
-    await deliveries.settle(row, until, change);
-    if (isAccepted(answer.status)) {
-      if (row.type === "approval.requested") await p.presented(approvalIn(row));
-      return true;
-    }
-    if (change.state === "dead")
-      p.report("a webhook message was given up", {
-        webhookId: webhook.id,
-        deliveryId: row.id,
-        type: row.type,
-        attempts: change.attempts,
-        status: answer.status,
-      });
-    const reason = disableReason(webhook, answer, now, p.rules);
-    if (reason !== null) await switchOff(webhook, reason);
-    return false;
-  };
 
   const lease = async (webhookId: string, limit: number) => {
     const now = p.now();
@@ -104,7 +60,7 @@ export function createSender(p: SenderPowers): Sender {
     let row: DeliveryRow | undefined = first;
     let until = leasedUntil;
     while (row !== undefined) {
-      if (!(await deliver(row, until)) || stop.signal.aborted) return;
+      if (!(await deliver(row, until, stop.signal, p)) || stop.signal.aborted) return;
       const next = await lease(webhookId, 1);
       [row] = next.rows;
       until = next.until;
@@ -140,6 +96,61 @@ export function createSender(p: SenderPowers): Sender {
       await Promise.all([...underWay.values()].flatMap((set) => [...set]));
     },
   };
+}
+
+/** False: nothing more is sent to this endpoint in this round. */
+async function deliver(
+  row: DeliveryRow,
+  until: number,
+  stopped: AbortSignal,
+  p: SenderPowers,
+): Promise<boolean> {
+  const { webhooks, deliveries } = p.store;
+  // Read again: address, secret or switch may have changed while the message waited.
+  const webhook = await webhooks.get(row.tenantId, row.webhookId);
+  if (!webhook?.enabled || stopped.aborted) {
+    await deliveries.release(row.id, until);
+    return false;
+  }
+  const answer = await p.attempt(webhook, row, stopped);
+  if (stopped.aborted && answer.status === null) {
+    await deliveries.release(row.id, until);
+    return false;
+  }
+  const now = p.now();
+  const change = deliveryChange(row.attempts, answer, now, p.random(), p.rules);
+  await deliveries.settle(row, until, change);
+  if (isAccepted(answer.status)) {
+    if (row.type === "approval.requested") await p.presented(approvalIn(row));
+    return true;
+  }
+  if (change.state === "dead")
+    p.report("a webhook message was given up", {
+      webhookId: webhook.id,
+      deliveryId: row.id,
+      type: row.type,
+      attempts: change.attempts,
+      status: answer.status,
+    });
+  const reason = disableReason(webhook, answer, now, p.rules);
+  if (reason !== null) await switchOff(webhook, reason, p);
+  return false;
+}
+
+/** Reported and audited by the instance that did it, since several may come to the same result. */
+async function switchOff(
+  webhook: WebhookRow,
+  reason: WebhookDisabled,
+  p: SenderPowers,
+): Promise<void> {
+  if (!(await p.store.webhooks.disable(webhook.id, reason, p.now()))) return;
+  const host = URL.parse(webhook.url)?.host ?? "";
+  p.report("a webhook was switched off", { webhookId: webhook.id, reason });
+  await p.note(
+    "webhook.disabled",
+    { tenantId: webhook.tenantId, userId: "system" },
+    { webhookId: webhook.id, host, reason },
+  );
 }
 
 const approvalIn = ({ body }: DeliveryRow): string =>
