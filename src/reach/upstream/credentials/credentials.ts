@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { AppError } from "../../../contract/errors.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 import { fillIn } from "./references.ts";
-import { createVault, type VaultPowers } from "./vault.ts";
+import { createVault, type Vault, type VaultPowers } from "./vault.ts";
 import { openOAuth, type BegunLogin, type LoggedOut, type OAuthPowers } from "../oauth/index.ts";
 import type { FullOwner } from "../oauth/login.ts";
 import type { Session } from "../oauth/session.ts";
@@ -90,18 +90,7 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
       return there.credential;
     },
     async put(server, userId, name, value) {
-      if (!NAME.test(name))
-        throw invalid(
-          "/name",
-          `${JSON.stringify(name)} is no name of a credential`,
-          "begin with a letter; then letters, digits, _ . - up to 64 characters",
-        );
-      if (value === "" || value.length > MAX_VALUE || value.includes("\0"))
-        throw invalid(
-          "/value",
-          `expected 1 to ${MAX_VALUE} characters without NUL, got ${value.length}`,
-          "send the credential alone",
-        );
+      checkStorable(name, value);
       await vault.put({ server, userId }, name, value);
       forget(server.name);
     },
@@ -135,7 +124,9 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
   };
 
   function made(owner: FullOwner, key: string): Remembered {
-    const making = credentialOf(owner);
+    const making = credentialOf(owner, vault, () =>
+      oauth.session(owner, () => forget(owner.server.name)),
+    );
     const one: Remembered = { server: owner.server, making, credential: null };
     making.then(
       (credential) => (one.credential = credential),
@@ -144,31 +135,49 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
     );
     return one;
   }
+}
 
-  async function credentialOf(owner: FullOwner): Promise<Credential> {
-    const { transport, name } = owner.server;
-    if (transport.kind === "stdio") {
-      const { texts, used } = await fillIn(transport.env, owner, vault);
-      return {
-        id: idOf(owner, used.map(versionOf)),
-        env: () => Promise.resolve(texts),
-        headers: () => ({}),
-        oauth: null,
-      };
-    }
-    const { texts, used } = await fillIn(transport.headers, owner, vault);
-    assertHeaders(texts);
-    const session =
-      transport.kind !== "api" && transport.auth === "oauth"
-        ? await oauth.session(owner, () => forget(name))
-        : null;
+/** `openSession` is called only for a server that wants a login. */
+async function credentialOf(
+  owner: FullOwner,
+  vault: Vault,
+  openSession: () => Promise<Session>,
+): Promise<Credential> {
+  const { transport } = owner.server;
+  if (transport.kind === "stdio") {
+    const { texts, used } = await fillIn(transport.env, owner, vault);
     return {
-      id: idOf(owner, [...used.map(versionOf), ...(session ? [session.version] : [])]),
-      env: () => Promise.resolve({}),
-      headers: session ? withToken(texts, session) : () => texts,
-      oauth: session?.provider ?? null,
+      id: idOf(owner, used.map(versionOf)),
+      env: () => Promise.resolve(texts),
+      headers: () => ({}),
+      oauth: null,
     };
   }
+  const { texts, used } = await fillIn(transport.headers, owner, vault);
+  assertHeaders(texts);
+  const session =
+    transport.kind !== "api" && transport.auth === "oauth" ? await openSession() : null;
+  return {
+    id: idOf(owner, [...used.map(versionOf), ...(session ? [session.version] : [])]),
+    env: () => Promise.resolve({}),
+    headers: session ? withToken(texts, session) : () => texts,
+    oauth: session?.provider ?? null,
+  };
+}
+
+function checkStorable(name: string, value: string): void {
+  if (!NAME.test(name))
+    throw invalid(
+      "/name",
+      `${JSON.stringify(name)} is no name of a credential`,
+      "begin with a letter; then letters, digits, _ . - up to 64 characters",
+    );
+  if (value === "" || value.length > MAX_VALUE || value.includes("\0"))
+    throw invalid(
+      "/value",
+      `expected 1 to ${MAX_VALUE} characters without NUL, got ${value.length}`,
+      "send the credential alone",
+    );
 }
 
 const ownerOf = (server: ServerRow, userId: string): FullOwner => ({
