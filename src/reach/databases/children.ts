@@ -34,8 +34,7 @@ export function createChildren(): Children {
   const all = new Set<ChildProcess>();
   const idle: ChildProcess[] = [];
   const timers = new WeakMap<ChildProcess, NodeJS.Timeout>();
-  const waiting: (() => void)[] = [];
-  let running = 0;
+  const slots = createSlots(MAX_RUNNING);
   let closed = false;
 
   const leave = (child: ChildProcess): void => {
@@ -71,24 +70,11 @@ export function createChildren(): Children {
     timer.unref();
     timers.set(child, timer);
   };
-  const turn = async (signal: AbortSignal): Promise<void> => {
-    if (running < MAX_RUNNING) return void running++;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const given = (): void => resolve();
-    const gone = (): void => {
-      const at = waiting.indexOf(given);
-      if (at >= 0) waiting.splice(at, 1);
-      reject(aborted());
-    };
-    waiting.push(given);
-    signal.addEventListener("abort", gone, { once: true });
-    await promise.finally(() => signal.removeEventListener("abort", gone));
-  };
 
   return {
     async run(request, { signal, timeoutMs }) {
       if (signal.aborted) throw aborted();
-      await turn(signal);
+      await slots.take(signal);
       try {
         const child = idle.pop() ?? start();
         clearTimeout(timers.get(child));
@@ -99,16 +85,9 @@ export function createChildren(): Children {
           throw cause;
         });
         rest(child);
-        if ("fault" in answer) {
-          const { code, reason, message, ...extra } = answer.fault;
-          const cause = answer.exhausted ? { cause: new Exhausted(answer.exhausted) } : {};
-          throw new AppError(code, reason, message, { ...extra, ...cause });
-        }
-        return answer.value;
+        return valueOf(answer);
       } finally {
-        const next = waiting.shift();
-        if (next) next();
-        else running--;
+        slots.give();
       }
     },
     close() {
@@ -116,6 +95,45 @@ export function createChildren(): Children {
       for (const child of all) child.kill("SIGKILL");
     },
   };
+}
+
+interface Slots {
+  /** Waits for a free slot, in the order of asking; rejects at an abort. */
+  take(signal: AbortSignal): Promise<void>;
+  give(): void;
+}
+
+function createSlots(most: number): Slots {
+  const waiting: (() => void)[] = [];
+  let taken = 0;
+  return {
+    async take(signal) {
+      if (taken < most) return void taken++;
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const given = (): void => resolve();
+      const gone = (): void => {
+        const at = waiting.indexOf(given);
+        if (at >= 0) waiting.splice(at, 1);
+        reject(aborted());
+      };
+      waiting.push(given);
+      signal.addEventListener("abort", gone, { once: true });
+      await promise.finally(() => signal.removeEventListener("abort", gone));
+    },
+    give() {
+      // A slot passes to the next in line without becoming free, so that nobody can overtake.
+      const next = waiting.shift();
+      if (next) next();
+      else taken--;
+    },
+  };
+}
+
+function valueOf(answer: ChildAnswer): unknown {
+  if (!("fault" in answer)) return answer.value;
+  const { code, reason, message, ...extra } = answer.fault;
+  const cause = answer.exhausted ? { cause: new Exhausted(answer.exhausted) } : {};
+  throw new AppError(code, reason, message, { ...extra, ...cause });
 }
 
 function exchange(
