@@ -29,7 +29,7 @@ const MAX_PAGES = 20;
 const MAX_WAITING = 10_000;
 
 export function createCollector(p: CollectorPowers): Collector {
-  const { log, cursors, webhooks: endpoints, deliveries } = p.store;
+  const { log, cursors, webhooks: endpoints } = p.store;
   let heldUntil = 0;
   let at: number | null = null;
 
@@ -49,34 +49,6 @@ export function createCollector(p: CollectorPowers): Collector {
     return mine;
   };
 
-  const enqueue = async (
-    webhooks: readonly WebhookRow[],
-    page: readonly (LogEvent & { seq: number })[],
-  ): Promise<void> => {
-    const now = p.now();
-    const wanted = webhooks.map((webhook) => ({
-      webhook,
-      events: page.filter((event) => isSubscribed(webhook, event)),
-    }));
-    const asking = wanted.filter(({ events }) => events.length > 0);
-    if (asking.length === 0) return;
-    const waiting = await deliveries.waiting(asking.map(({ webhook }) => webhook.id));
-    const rows: DeliveryRow[] = [];
-    for (const { webhook, events } of asking) {
-      const room = Math.max(0, MAX_WAITING - (waiting.get(webhook.id) ?? 0));
-      for (const event of events.slice(0, room))
-        rows.push(newDelivery(webhook, event, p.ids.handle("msg", now), now, p));
-      const dropped = events.length - room;
-      if (dropped <= 0) continue;
-      await endpoints.addDropped(webhook.id, dropped);
-      p.report("events for a webhook were dropped: too many wait", {
-        webhookId: webhook.id,
-        dropped,
-      });
-    }
-    await deliveries.add(rows);
-  };
-
   return {
     async collect(signal) {
       // The end first: who was there before an event was written is among those asked after it.
@@ -91,7 +63,7 @@ export function createCollector(p: CollectorPowers): Collector {
       for (let pages = 0; from < head && pages < MAX_PAGES && !signal.aborted; pages++) {
         const found = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
         const page = found.filter(({ seq }) => seq <= head);
-        await enqueue(webhooks, page);
+        await enqueue(webhooks, page, p);
         // A page ends early where events are large: only an empty one is the end.
         from = page.at(-1)?.seq ?? head;
         if (!(await advance(from))) return;
@@ -110,6 +82,37 @@ export function createCollector(p: CollectorPowers): Collector {
       await cursors.release(CURSOR, p.instanceId);
     },
   };
+}
+
+/** Queues the messages of one page of the log. */
+async function enqueue(
+  webhooks: readonly WebhookRow[],
+  page: readonly (LogEvent & { seq: number })[],
+  p: CollectorPowers,
+): Promise<void> {
+  const { webhooks: endpoints, deliveries } = p.store;
+  const now = p.now();
+  const wanted = webhooks.map((webhook) => ({
+    webhook,
+    events: page.filter((event) => isSubscribed(webhook, event)),
+  }));
+  const asking = wanted.filter(({ events }) => events.length > 0);
+  if (asking.length === 0) return;
+  const waiting = await deliveries.waiting(asking.map(({ webhook }) => webhook.id));
+  const rows: DeliveryRow[] = [];
+  for (const { webhook, events } of asking) {
+    const room = Math.max(0, MAX_WAITING - (waiting.get(webhook.id) ?? 0));
+    for (const event of events.slice(0, room))
+      rows.push(newDelivery(webhook, event, p.ids.handle("msg", now), now, p));
+    const dropped = events.length - room;
+    if (dropped <= 0) continue;
+    await endpoints.addDropped(webhook.id, dropped);
+    p.report("events for a webhook were dropped: too many wait", {
+      webhookId: webhook.id,
+      dropped,
+    });
+  }
+  await deliveries.add(rows);
 }
 
 function newDelivery(

@@ -91,24 +91,58 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
   });
   await applyConfigured(p.configured, { store, tenantId: p.tenantId, secrets, now });
 
-  let timer: NodeJS.Timeout | undefined;
-  const stop = new AbortController();
-  let looking: Promise<void> = Promise.resolve();
   let sweptAt = -Infinity;
-
-  const round = async (): Promise<void> => {
+  const rounds = createRounds(report, async (signal) => {
     const webhooks = await store.webhooks.enabled();
     if (webhooks.length > 0) {
-      await collector.collect(stop.signal);
+      await collector.collect(signal);
       await sender.fill(webhooks);
     }
     if (now() - sweptAt < SWEEP_EVERY_MS) return;
     await collector.skip();
     const swept = await store.deliveries.sweep(now() - KEPT_DAYS * DAY_MS, SWEPT_AT_ONCE);
     if (swept < SWEPT_AT_ONCE) sweptAt = now();
+  });
+  const admin = createWebhookAdmin({
+    store,
+    egress: p.egress,
+    privateHosts: p.privateHosts,
+    secrets,
+    attempt,
+    ids: p.ids,
+    now,
+    note: p.note,
+  });
+  return {
+    admin,
+    start: rounds.start,
+    async close() {
+      await rounds.stop();
+      await sender.close();
+      await collector
+        .release()
+        .catch((cause: unknown) => report("webhooks could not be handed over", { err: cause }));
+    },
   };
+}
+
+interface Rounds {
+  start(): void;
+  /** Resolves when the round under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** Runs a round again and again, never two at a time, and waits longer after one that failed. */
+function createRounds(
+  report: WebhookPowers["report"],
+  round: (signal: AbortSignal) => Promise<void>,
+): Rounds {
+  const stop = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<void> = Promise.resolve();
+
   const look = (): void => {
-    looking = round()
+    looking = round(stop.signal)
       .then(() => LOOK_EVERY_MS)
       .catch((cause: unknown) => {
         if (!stop.signal.aborted) report("webhooks could not be looked after", { err: cause });
@@ -122,27 +156,13 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
     timer = setTimeout(look, ms);
     timer.unref();
   };
-  const admin = createWebhookAdmin({
-    store,
-    egress: p.egress,
-    privateHosts: p.privateHosts,
-    secrets,
-    attempt,
-    ids: p.ids,
-    now,
-    note: p.note,
-  });
+
   return {
-    admin,
     start: () => plan(LOOK_EVERY_MS),
-    async close() {
+    async stop() {
       stop.abort();
       clearTimeout(timer);
       await looking;
-      await sender.close();
-      await collector
-        .release()
-        .catch((cause: unknown) => report("webhooks could not be handed over", { err: cause }));
     },
   };
 }
