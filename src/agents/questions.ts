@@ -48,22 +48,41 @@ export function createQuestions(p: QuestionsPowers): Questions {
   const waiting = new Map<string, () => void>();
   const listeners = new Set<(call: Call, row: QuestionRow) => void>();
 
-  async function visible(caller: Caller, id: string): Promise<QuestionRow> {
-    const row = await p.questions.get(caller.tenantId, id);
-    if (row && (row.userId === caller.userId || caller.role === "admin")) return row;
-    throw new AppError("NOT_FOUND", "unknown", `Question '${id}' not found`, {
-      remedy: "list your questions",
-    });
+  /** The question once it is answered, the time is over, or the call is cancelled. */
+  async function awaitAnswer(
+    call: Call,
+    signal: AbortSignal,
+    row: QuestionRow,
+    waitMs: number,
+  ): Promise<QuestionRow> {
+    let latest = row;
+    const until = performance.now() + waitMs;
+    try {
+      // Looked at before each wait, registered before each look: no answer is missed.
+      for (let told = false; latest.state === "pending" && !signal.aborted;) {
+        const { promise: woken, resolve } = Promise.withResolvers<void>();
+        waiting.set(row.id, resolve);
+        if (!told) {
+          await p.note("question.asked", call.caller, row);
+          for (const listener of [...listeners]) listener(call, row);
+        }
+        told = true;
+        latest = (await p.questions.get(row.tenantId, row.id)) ?? latest;
+        const left = until - performance.now();
+        if (latest.state !== "pending" || left <= 0) break;
+        await timed(woken, p.shared ? Math.min(left, LOOK_EVERY_MS) : left, signal);
+      }
+    } finally {
+      waiting.delete(row.id);
+    }
+    return latest;
   }
 
   return {
     async ask(call, signal, { question, context, options }, waitMs) {
       const createdAt = p.now();
       const { tenantId, userId } = call.caller;
-      const recent = await p.questions.list({ tenantId, userId }, PER_MINUTE);
-      const oldest = recent.at(PER_MINUTE - 1)?.createdAt ?? -Infinity;
-      if (oldest > createdAt - MINUTE_MS)
-        throw tooMany(Math.ceil((oldest + MINUTE_MS - createdAt) / 1_000));
+      await requireRate(p.questions, { tenantId, userId }, createdAt);
       const row: QuestionRow = {
         id: p.ids.handle("qst", createdAt),
         tenantId,
@@ -81,26 +100,7 @@ export function createQuestions(p: QuestionsPowers): Questions {
         decidedAt: null,
       };
       await p.questions.ask(row);
-      let latest = row;
-      const until = performance.now() + waitMs;
-      try {
-        // Looked at before each wait, registered before each look: no answer is missed.
-        for (let told = false; latest.state === "pending" && !signal.aborted;) {
-          const { promise: woken, resolve } = Promise.withResolvers<void>();
-          waiting.set(row.id, resolve);
-          if (!told) {
-            await p.note("question.asked", call.caller, row);
-            for (const listener of [...listeners]) listener(call, row);
-          }
-          told = true;
-          latest = (await p.questions.get(tenantId, row.id)) ?? latest;
-          const left = until - performance.now();
-          if (latest.state !== "pending" || left <= 0) break;
-          await timed(woken, p.shared ? Math.min(left, LOOK_EVERY_MS) : left, signal);
-        }
-      } finally {
-        waiting.delete(row.id);
-      }
+      const latest = await awaitAnswer(call, signal, row, waitMs);
       if (latest.state !== "pending") return latest;
       // Whoever asked has gone, or the time is over: nobody can answer any more.
       const ended = await p.questions.expire(row.id, Math.max(p.now(), row.expiresAt));
@@ -117,18 +117,8 @@ export function createQuestions(p: QuestionsPowers): Questions {
       return rows;
     },
     async decide(caller, id, answer) {
-      const row = await visible(caller, id);
-      if (answer !== null && row.options !== null && !row.options.includes(answer)) {
-        throw new AppError(
-          "BAD_REQUEST",
-          "invalid_input",
-          `answer: expected one of ${row.options.join(", ")}`,
-          {
-            remedy: "choose one of the options",
-            errors: [{ path: "/answer", message: `expected one of ${row.options.join(", ")}` }],
-          },
-        );
-      }
+      const row = await visible(p.questions, caller, id);
+      requireOption(row, answer);
       const asker = row.state === "pending" ? await p.executions.get(row.executionId) : null;
       if (asker && asker.endTime !== null) {
         await p.questions.expire(id, Math.max(p.now(), row.expiresAt));
@@ -168,6 +158,42 @@ export function createQuestions(p: QuestionsPowers): Questions {
       return left.length;
     },
   };
+}
+
+async function visible(
+  questions: Store["questions"],
+  caller: Caller,
+  id: string,
+): Promise<QuestionRow> {
+  const row = await questions.get(caller.tenantId, id);
+  if (row && (row.userId === caller.userId || caller.role === "admin")) return row;
+  throw new AppError("NOT_FOUND", "unknown", `Question '${id}' not found`, {
+    remedy: "list your questions",
+  });
+}
+
+function requireOption(row: QuestionRow, answer: string | null): void {
+  if (answer !== null && row.options !== null && !row.options.includes(answer)) {
+    throw new AppError(
+      "BAD_REQUEST",
+      "invalid_input",
+      `answer: expected one of ${row.options.join(", ")}`,
+      {
+        remedy: "choose one of the options",
+        errors: [{ path: "/answer", message: `expected one of ${row.options.join(", ")}` }],
+      },
+    );
+  }
+}
+
+async function requireRate(
+  questions: Store["questions"],
+  who: Pick<Caller, "tenantId" | "userId">,
+  now: number,
+): Promise<void> {
+  const recent = await questions.list(who, PER_MINUTE);
+  const oldest = recent.at(PER_MINUTE - 1)?.createdAt ?? -Infinity;
+  if (oldest > now - MINUTE_MS) throw tooMany(Math.ceil((oldest + MINUTE_MS - now) / 1_000));
 }
 
 function tooMany(retryAfterSeconds: number): AppError {

@@ -10,7 +10,7 @@ const ABOUT_AGENT =
   "You are an agent that people talk to through Ostiary. Use the tools you are given where they help, and no others: " +
   "asked what you can do, name only them.";
 /** Messages of a session that are read at all. */
-const MAX_MESSAGES = 2_000;
+export const MAX_MESSAGES = 2_000;
 /** Characters of history that a model is given; halved each time its context is too small. */
 const HISTORY_CHARS = 200_000;
 

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { mandateOf, narrowed, type Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { CapsuleSettings } from "../../contract/agent-config.ts";
-import type { PersonaRow, SessionRow, Store } from "../../storage/store/store.ts";
+import type { MessageRow, PersonaRow, SessionRow, Store } from "../../storage/store/store.ts";
 
 export interface SessionParts {
   readonly caller: Caller;
@@ -85,3 +85,26 @@ export function requireOpen(session: SessionRow, now: number): void {
 
 export const notFound = (what: string, id: string, remedy: string): AppError =>
   new AppError("NOT_FOUND", "unknown", `${what} ${JSON.stringify(id)} not found`, { remedy });
+
+/** A message of this session; `field` is the one of the request that named it. */
+export async function requireMessage(
+  sessionId: string,
+  id: string,
+  field: string,
+  { store }: Pick<SessionPowers, "store">,
+): Promise<MessageRow> {
+  const message = await store.messages.get(sessionId, id);
+  if (message) return message;
+  throw fieldFault(field, `there is no message ${id} in this session`, "list its messages");
+}
+
+export const busy = (sessionId: string): AppError =>
+  new AppError("CONFLICT", "turn_in_progress", `session ${sessionId} is answering already`, {
+    remedy: `wait for it, or stop it: POST /api/v1/sessions/${sessionId}/stop`,
+  });
+
+export const fieldFault = (field: string, message: string, remedy: string): AppError =>
+  new AppError("BAD_REQUEST", "invalid_input", `${field}: ${message}`, {
+    remedy,
+    errors: [{ path: `/${field}`, message }],
+  });

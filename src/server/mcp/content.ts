@@ -13,6 +13,13 @@ import { contentError, prefixed, type RpcError } from "./result.ts";
 import type { Conversation, Exchange, McpEndpoint, Offer, Traced } from "./server.ts";
 import type { ServerView } from "./views.ts";
 
+interface Installation {
+  readonly server: Server;
+  readonly endpoint: McpEndpoint;
+  readonly conversation: Conversation;
+  readonly traced: Traced;
+}
+
 export function installContent(
   server: Server,
   endpoint: McpEndpoint,
@@ -20,6 +27,7 @@ export function installContent(
   conversation: Conversation,
   traced: Traced,
 ): void {
+  const into: Installation = { server, endpoint, conversation, traced };
   if (offer.logging) {
     server.setRequestHandler("logging/setLevel", ({ params }) => {
       conversation.level = params.level;
@@ -27,120 +35,132 @@ export function installContent(
     });
   }
   if (offer.resources) {
-    server.setRequestHandler("resources/list", ({ params }, ctx) =>
-      traced(endpoint, ctx, "resources/list", {}, async (exchange) => {
-        const { entries, ...rest } = await listPage(
-          endpoint,
-          ctx,
-          exchange,
-          "resources/list",
-          params?.cursor,
-        );
-        return { resources: entries as never[], ...rest };
-      }),
-    );
-    server.setRequestHandler("resources/templates/list", ({ params }, ctx) =>
-      traced(endpoint, ctx, "resources/templates/list", {}, async (exchange) => {
-        const { entries, ...rest } = await listPage(
-          endpoint,
-          ctx,
-          exchange,
-          "resources/templates/list",
-          params?.cursor,
-        );
-        return { resourceTemplates: entries as never[], ...rest };
-      }),
-    );
-    server.setRequestHandler("resources/read", ({ params }, ctx) =>
-      traced(endpoint, ctx, "resources/read", {}, async (exchange) => {
-        const { of, uri } = await resourceOf(endpoint, exchange.caller, params.uri);
-        const result = await callCapability(
-          endpoint,
-          ctx,
-          conversation,
-          exchange,
-          of.resources,
-          { uri },
-          noResource(params.uri),
-        );
-        return result as never;
-      }),
-    );
-    server.setRequestHandler("resources/subscribe", ({ params }, ctx) =>
-      traced(endpoint, ctx, "resources/subscribe", {}, async (exchange) => {
-        await resourceOf(endpoint, exchange.caller, params.uri);
-        if (!conversation.signals)
-          throw new Refusal({
-            code: -32602,
-            message: "Subscriptions need a session: initialize first",
-          });
-        await conversation.signals.subscribe(params.uri);
-        return {};
-      }),
-    );
-    server.setRequestHandler("resources/unsubscribe", ({ params }, ctx) =>
-      traced(endpoint, ctx, "resources/unsubscribe", {}, async () => {
-        await conversation.signals?.unsubscribe(params.uri);
-        return {};
-      }),
-    );
+    installResources(into);
+    installSubscriptions(into);
   }
-  if (offer.prompts) {
-    server.setRequestHandler("prompts/list", ({ params }, ctx) =>
-      traced(endpoint, ctx, "prompts/list", {}, async (exchange) => {
-        const { entries, ...rest } = await listPage(
-          endpoint,
-          ctx,
-          exchange,
-          "prompts/list",
-          params?.cursor,
-        );
-        return { prompts: entries as never[], ...rest };
-      }),
-    );
-    server.setRequestHandler("prompts/get", ({ params }, ctx) =>
-      traced(endpoint, ctx, "prompts/get", {}, async (exchange) => {
-        const { of, name } = await promptOf(endpoint, ctx, exchange.caller, params.name);
-        const args = { name, ...(params.arguments ? { arguments: params.arguments } : {}) };
-        return (await callCapability(
-          endpoint,
-          ctx,
-          conversation,
-          exchange,
-          of.prompts,
-          args,
-          noPrompt(params.name),
-        )) as never;
-      }),
-    );
-  }
-  if (offer.completions) {
-    server.setRequestHandler("completion/complete", ({ params }, ctx) =>
-      traced(endpoint, ctx, "completion/complete", {}, async (exchange) => {
-        const { of, ref, absent } = await resolveReference(
-          endpoint,
-          ctx,
-          exchange.caller,
-          params.ref,
-        );
-        const { argument, context } = params;
-        const args = {
-          ref,
-          argument: { ...argument },
-          ...(context?.arguments ? { context: { arguments: context.arguments } } : {}),
-        };
-        return (await callCapability(
-          endpoint,
-          ctx,
-          conversation,
-          exchange,
-          of.completions,
-          args,
-          absent,
-        )) as never;
-      }),
-    );
-  }
+  if (offer.prompts) installPrompts(into);
+  if (offer.completions) installCompletions(into);
+}
+
+function installResources({ server, endpoint, conversation, traced }: Installation): void {
+  server.setRequestHandler("resources/list", ({ params }, ctx) =>
+    traced(endpoint, ctx, "resources/list", {}, async (exchange) => {
+      const { entries, ...rest } = await listPage(
+        endpoint,
+        ctx,
+        exchange,
+        "resources/list",
+        params?.cursor,
+      );
+      return { resources: entries as never[], ...rest };
+    }),
+  );
+  server.setRequestHandler("resources/templates/list", ({ params }, ctx) =>
+    traced(endpoint, ctx, "resources/templates/list", {}, async (exchange) => {
+      const { entries, ...rest } = await listPage(
+        endpoint,
+        ctx,
+        exchange,
+        "resources/templates/list",
+        params?.cursor,
+      );
+      return { resourceTemplates: entries as never[], ...rest };
+    }),
+  );
+  server.setRequestHandler("resources/read", ({ params }, ctx) =>
+    traced(endpoint, ctx, "resources/read", {}, async (exchange) => {
+      const { of, uri } = await resourceOf(endpoint, exchange.caller, params.uri);
+      const result = await callCapability(
+        endpoint,
+        ctx,
+        conversation,
+        exchange,
+        of.resources,
+        { uri },
+        noResource(params.uri),
+      );
+      return result as never;
+    }),
+  );
+}
+
+function installSubscriptions({ server, endpoint, conversation, traced }: Installation): void {
+  server.setRequestHandler("resources/subscribe", ({ params }, ctx) =>
+    traced(endpoint, ctx, "resources/subscribe", {}, async (exchange) => {
+      await resourceOf(endpoint, exchange.caller, params.uri);
+      if (!conversation.signals)
+        throw new Refusal({
+          code: -32602,
+          message: "Subscriptions need a session: initialize first",
+        });
+      await conversation.signals.subscribe(params.uri);
+      return {};
+    }),
+  );
+  server.setRequestHandler("resources/unsubscribe", ({ params }, ctx) =>
+    traced(endpoint, ctx, "resources/unsubscribe", {}, async () => {
+      await conversation.signals?.unsubscribe(params.uri);
+      return {};
+    }),
+  );
+}
+
+function installPrompts({ server, endpoint, conversation, traced }: Installation): void {
+  server.setRequestHandler("prompts/list", ({ params }, ctx) =>
+    traced(endpoint, ctx, "prompts/list", {}, async (exchange) => {
+      const { entries, ...rest } = await listPage(
+        endpoint,
+        ctx,
+        exchange,
+        "prompts/list",
+        params?.cursor,
+      );
+      return { prompts: entries as never[], ...rest };
+    }),
+  );
+  server.setRequestHandler("prompts/get", ({ params }, ctx) =>
+    traced(endpoint, ctx, "prompts/get", {}, async (exchange) => {
+      const { of, name } = await promptOf(endpoint, ctx, exchange.caller, params.name);
+      const args = { name, ...(params.arguments ? { arguments: params.arguments } : {}) };
+      return (await callCapability(
+        endpoint,
+        ctx,
+        conversation,
+        exchange,
+        of.prompts,
+        args,
+        noPrompt(params.name),
+      )) as never;
+    }),
+  );
+}
+
+function installCompletions({ server, endpoint, conversation, traced }: Installation): void {
+  server.setRequestHandler("completion/complete", ({ params }, ctx) =>
+    traced(endpoint, ctx, "completion/complete", {}, async (exchange) => {
+      const { of, ref, absent } = await resolveReference(
+        endpoint,
+        ctx,
+        exchange.caller,
+        params.ref,
+      );
+      const { argument, context } = params;
+      const args = {
+        ref,
+        argument: { ...argument },
+        ...(context?.arguments ? { context: { arguments: context.arguments } } : {}),
+      };
+      return (await callCapability(
+        endpoint,
+        ctx,
+        conversation,
+        exchange,
+        of.completions,
+        args,
+        absent,
+      )) as never;
+    }),
+  );
 }
 
 const noResource = (uri: string): RpcError => ({

@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import { sql, type Selectable } from "kysely";
 import type { JsonObject } from "../../../contract/call.ts";
 import type { ApprovalHead, ApprovalRow } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
@@ -104,4 +104,12 @@ function common(row: Omit<Found, Large>, votes: Votes): Omit<ApprovalHead, "byte
     presentedAt: row.presented_at,
     decidedAt: row.decided_at,
   };
+}
+
+/** The sealed call goes as soon as nobody can go on with it. */
+export const UNSEALED = { sealed: null, edited_sealed: null } as const;
+
+/** PostgreSQL must be told that a parameter is a number. */
+export function epoch(at: number) {
+  return sql<number>`cast(${at} as bigint)`;
 }

@@ -40,39 +40,6 @@ export function tuples({ kysely, batch }: Database): Store["tuples"] {
     return query;
   };
 
-  const insert = (rows: readonly TupleRow[]) => kysely.insertInto("tuples").values(rows.map(toRow));
-
-  const touch = (tuple: TupleRow) =>
-    insert([tuple]).onConflict((c) =>
-      c.columns(Object.values(KEY_COLUMNS)).doUpdateSet((to) => ({
-        caveat: to.ref("excluded.caveat"),
-        caveat_context: to.ref("excluded.caveat_context"),
-        expires_at: to.ref("excluded.expires_at"),
-      })),
-    );
-
-  const remove = (tuple: TupleRow) => {
-    let query = kysely.deleteFrom("tuples");
-    for (const field of KEY_FIELDS) query = query.where(KEY_COLUMNS[field], "=", tuple[field]);
-    return query;
-  };
-
-  function statements(changes: readonly TupleChange[]): Compilable[] {
-    const out: Compilable[] = [];
-    let created: TupleRow[] = [];
-    const flush = () => {
-      if (created.length > 0) out.push(insert(created));
-      created = [];
-    };
-    for (const { operation, tuple } of changes) {
-      if (operation !== "create" || created.length === ROWS_PER_INSERT) flush();
-      if (operation === "create") created.push(tuple);
-      else out.push(operation === "touch" ? touch(tuple) : remove(tuple));
-    }
-    flush();
-    return out;
-  }
-
   const head = () =>
     kysely
       .selectFrom("tuple_changes")
@@ -132,7 +99,7 @@ export function tuples({ kysely, batch }: Database): Store["tuples"] {
       const recorded = changes.length > 0 ? [record, prune] : [];
       try {
         const results = await batch(
-          [sweep, ...conditions, ...statements(changes), ...recorded, head()],
+          [sweep, ...conditions, ...statementsOf(changes, kysely), ...recorded, head()],
           "tuples",
         );
         return Number(results.at(-1)?.[0]?.["revision"] ?? 0);
@@ -144,6 +111,40 @@ export function tuples({ kysely, batch }: Database): Store["tuples"] {
       }
     },
   };
+}
+
+/** The statements of a write, in its order; neighbouring creations share a statement. */
+function statementsOf(changes: readonly TupleChange[], kysely: Database["kysely"]): Compilable[] {
+  const insert = (rows: readonly TupleRow[]) => kysely.insertInto("tuples").values(rows.map(toRow));
+
+  const touch = (tuple: TupleRow) =>
+    insert([tuple]).onConflict((c) =>
+      c.columns(Object.values(KEY_COLUMNS)).doUpdateSet((to) => ({
+        caveat: to.ref("excluded.caveat"),
+        caveat_context: to.ref("excluded.caveat_context"),
+        expires_at: to.ref("excluded.expires_at"),
+      })),
+    );
+
+  const remove = (tuple: TupleRow) => {
+    let query = kysely.deleteFrom("tuples");
+    for (const field of KEY_FIELDS) query = query.where(KEY_COLUMNS[field], "=", tuple[field]);
+    return query;
+  };
+
+  const out: Compilable[] = [];
+  let created: TupleRow[] = [];
+  const flush = () => {
+    if (created.length > 0) out.push(insert(created));
+    created = [];
+  };
+  for (const { operation, tuple } of changes) {
+    if (operation !== "create" || created.length === ROWS_PER_INSERT) flush();
+    if (operation === "create") created.push(tuple);
+    else out.push(operation === "touch" ? touch(tuple) : remove(tuple));
+  }
+  flush();
+  return out;
 }
 
 function toRow(tuple: TupleRow): Tables["tuples"] {
