@@ -1,21 +1,14 @@
 // Users, keys and capsules of the actor's tenant. Every change is audited and effective before it is acknowledged.
 import type { Caller, JsonObject, KeyLimits, Level, Plan } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import {
-  MAX_PREFERENCES_BYTES,
-  type Action,
-  type KeyRow,
-  type Store,
-  type TenantRow,
-  type UserRow,
-} from "../../storage/store/store.ts";
+import type { Action, KeyRow, Store, TenantRow, UserRow } from "../../storage/store/store.ts";
 import type { Ids } from "../../util/ids.ts";
+import { createCallerLookup } from "./caller-lookup.ts";
 import { createCapsuleAdmin, type CapsuleAdmin } from "./capsule-admin.ts";
-import { created, invalid, ours, type ListPage } from "./directory-faults.ts";
-import { callerOf, isAlive, levelOf } from "./index.ts";
-import { mintKey } from "./keys.ts";
+import type { ListPage } from "./directory-faults.ts";
+import { createKeyAdmin } from "./key-admin.ts";
 import { createPersonaAdmin, type PersonaAdmin } from "./persona-admin.ts";
-import { scopesFor } from "./scopes.ts";
+import { createUserAdmin } from "./user-admin.ts";
 
 export interface NewUser {
   readonly id?: string;
@@ -107,9 +100,6 @@ export interface DirectoryPowers {
   readonly noteUses: () => Promise<void>;
 }
 
-/** Keys run out unless told otherwise. */
-const KEY_LIFE_MS = 90 * 24 * 3_600_000;
-
 export function createDirectory(p: DirectoryPowers): Directory {
   const commit = async (
     actor: Caller,
@@ -121,179 +111,12 @@ export function createDirectory(p: DirectoryPowers): Directory {
     await p.note(action, actor, body);
   };
 
-  const fittingScopes = async ({ userId, level }: NewKey): Promise<readonly string[]> =>
-    scopesFor(level ?? (await callerOf(p.store, userId, null))?.level ?? "view_only");
-
-  const newKey = async (
-    actor: Caller,
-    key: NewKey & { scopes: readonly string[]; expiresAt: number },
-  ): Promise<{ key: KeyView; secret: string }> => {
-    const { secret, prefix, salt, hash } = mintKey(p.serverSecret);
-    const now = p.now();
-    const row: KeyRow = {
-      id: p.ids.next("key", now),
-      tenantId: actor.tenantId,
-      userId: key.userId,
-      name: key.name,
-      prefix,
-      salt,
-      hash,
-      scopes: key.scopes,
-      level: key.level ?? null,
-      capsuleId: key.capsuleId ?? null,
-      createdAt: now,
-      expiresAt: key.expiresAt,
-      revokedAt: null,
-      lastUsedAt: null,
-      limits: key.limits ?? null,
-    };
-    await p.store.keys.create(row);
-    await commit(actor, "key.created", {
-      keyId: row.id,
-      userId: row.userId,
-      prefix,
-      scopes: key.scopes,
-      level: row.level,
-    });
-    return { key: viewOf(row), secret };
-  };
-
-  /** The one a user called with last; of those that were never used the newest. */
-  const keyInUse = async ({ tenantId }: Caller, userId: string): Promise<KeyRow | null> => {
-    await p.noteUses();
-    let found: KeyRow | null = null;
-    for (let after = "", more = true; more;) {
-      const page = await p.store.keys.list(tenantId, { limit: KEYS_AT_ONCE, after, userId });
-      for (const key of page) if (isAlive(key, p.now()) && usedAfter(key, found)) found = key;
-      more = page.length === KEYS_AT_ONCE;
-      after = page.at(-1)?.id ?? "";
-    }
-    return found;
-  };
-
-  const tenantOf = (actor: Caller, row: TenantRow | null): TenantRow => {
-    if (row) return row;
-    throw new AppError("NOT_FOUND", "unknown", `tenant '${actor.tenantId}' not found`);
-  };
-
   return {
-    getTenant: async (actor) => tenantOf(actor, await p.store.tenants.get(actor.tenantId)),
-    async updateTenant(actor, change) {
-      const row = tenantOf(actor, await p.store.tenants.update(actor.tenantId, change));
-      await commit(actor, "tenant.changed", { tenantId: row.id, change });
-      return row;
-    },
-    async createUser(actor, user) {
-      const now = p.now();
-      const row: UserRow = {
-        id: user.id ?? p.ids.next("usr", now),
-        tenantId: actor.tenantId,
-        name: user.name,
-        role: user.role ?? "user",
-        roles: user.roles ?? ["tool_user"],
-        plan: user.plan ?? null,
-        preferences: {},
-        createdAt: now,
-      };
-      await created(p.store.users.create(row), "user", row.id);
-      await p.relate(row);
-      await commit(actor, "user.created", { userId: row.id, role: row.role, plan: row.plan });
-      return row;
-    },
-    getUser: async (actor, id) => ours(actor, await p.store.users.get(id), "user", id),
-    listUsers: (actor, page) => p.store.users.list(actor.tenantId, page),
-    async levels(actor) {
-      const tenant = await p.store.tenants.get(actor.tenantId);
-      return (user) => levelOf(user, user.plan ?? tenant?.plan ?? null);
-    },
-    async updateUser(actor, id, change) {
-      ours(actor, await p.store.users.get(id), "user", id);
-      const row = ours(actor, await p.store.users.update(id, change), "user", id);
-      await p.relate(row);
-      await commit(actor, "user.changed", { userId: id, change });
-      return row;
-    },
-    getPreferences: async (actor) =>
-      ours(actor, await p.store.users.get(actor.userId), "user", actor.userId).preferences,
-    async updatePreferences(actor, change) {
-      const { userId } = actor;
-      const now = ours(actor, await p.store.users.get(userId), "user", userId).preferences;
-      const preferences = Object.fromEntries(
-        Object.entries({ ...now, ...change }).filter(([, value]) => value !== null),
-      );
-      const bytes = Buffer.byteLength(JSON.stringify(preferences));
-      if (bytes > MAX_PREFERENCES_BYTES)
-        throw invalid(
-          "/preferences",
-          `all preferences together have ${bytes} bytes; at most ${MAX_PREFERENCES_BYTES} are kept`,
-          "take one away with null",
-        );
-      await p.store.users.update(userId, { preferences });
-      await p.note("user.changed", actor, { userId, preferences: Object.keys(change) });
-      return preferences;
-    },
-    async createKey(actor, key) {
-      const user = await p.store.users.get(key.userId);
-      if (user?.tenantId !== actor.tenantId)
-        throw invalid("/userId", `there is no user '${key.userId}'`, "create the user first");
-      if (key.capsuleId !== undefined) {
-        const capsule = await p.store.capsules.get(key.capsuleId);
-        if (capsule?.tenantId !== actor.tenantId)
-          throw invalid(
-            "/capsuleId",
-            `there is no capsule '${key.capsuleId}'`,
-            "create the capsule first",
-          );
-      }
-      const expiresAt = key.expiresAt ?? p.now() + KEY_LIFE_MS;
-      if (expiresAt <= p.now())
-        throw invalid("/expiresAt", "expected a time in the future", "leave it out for 90 days");
-      const scopes = key.scopes ?? (await fittingScopes(key));
-      return newKey(actor, { ...key, scopes, expiresAt });
-    },
-    getKey: async (actor, id) => viewOf(ours(actor, await p.store.keys.get(id), "key", id)),
-    listKeys: async (actor, page) => (await p.store.keys.list(actor.tenantId, page)).map(viewOf),
-    async updateKey(actor, id, limits) {
-      ours(actor, await p.store.keys.get(id), "key", id);
-      const row = ours(actor, await p.store.keys.update(id, { limits }), "key", id);
-      await commit(actor, "key.changed", { keyId: id, userId: row.userId, change: { limits } });
-      return viewOf(row);
-    },
-    async revokeKey(actor, id) {
-      const row = ours(actor, await p.store.keys.get(id), "key", id);
-      const at = p.now();
-      const revoked = await p.store.keys.revoke(id, at);
-      if (revoked) await commit(actor, "key.revoked", { keyId: id, userId: row.userId });
-      return viewOf({ ...row, revokedAt: revoked ? at : row.revokedAt });
-    },
-    async rotateKey(actor, id, overlapSeconds) {
-      const old = ours(actor, await p.store.keys.get(id), "key", id);
-      if (old.revokedAt !== null)
-        throw new AppError("CONFLICT", "stale", `the key ${old.prefix}… was revoked`, {
-          remedy: "create a new key",
-        });
-      const now = p.now();
-      const life =
-        old.expiresAt === null ? KEY_LIFE_MS : Math.max(old.expiresAt - old.createdAt, 60_000);
-      const { userId, name, scopes } = old;
-      const next = await newKey(actor, {
-        userId,
-        name,
-        scopes,
-        ...(old.capsuleId === null ? {} : { capsuleId: old.capsuleId }),
-        ...(old.level === null ? {} : { level: old.level }),
-        limits: old.limits,
-        expiresAt: now + life,
-      });
-      await p.store.keys.expire(
-        id,
-        Math.min(now + overlapSeconds * 1000, old.expiresAt ?? Infinity),
-      );
-      await commit(actor, "key.rotated", { keyId: id, replacedBy: next.key.id, overlapSeconds });
-      return next;
-    },
+    ...createUserAdmin({ ...p, commit }),
+    ...createKeyAdmin({ ...p, commit }),
     ...createCapsuleAdmin({ ...p, commit }),
     ...createPersonaAdmin({ ...p, commit }),
+    ...createCallerLookup(p),
     async switchTool(actor, name, enabled) {
       const known = p.toolName(name);
       if (known !== null && !(await p.mayConfigure(actor, known))) {
@@ -313,41 +136,5 @@ export function createDirectory(p: DirectoryPowers): Directory {
       }
       await commit(actor, "tool.changed", { tool: name, enabled });
     },
-    async callerFor(actor, userOrKey) {
-      const named = await p.store.keys.get(userOrKey);
-      const key = named?.tenantId === actor.tenantId ? named : null;
-      if (key && !isAlive(key, p.now()))
-        throw new AppError("CONFLICT", "stale", `the key ${key.prefix}… is not active any more`, {
-          remedy: "its calls are refused with 401; name another key: ostiary keys list",
-        });
-      const userId = key?.userId ?? userOrKey;
-      ours(actor, await p.store.users.get(userId), "user", userId);
-      const caller = await callerOf(p.store, userId, key ?? (await keyInUse(actor, userId)));
-      if (!caller) throw new AppError("NOT_FOUND", "unknown", `user '${userId}' not found`);
-      return caller;
-    },
-    async callerWithKey(actor, keyId) {
-      const row = await p.store.keys.get(keyId);
-      const isTheirs = actor.role === "admin" || row?.userId === actor.userId;
-      const key = ours(actor, isTheirs ? row : null, "key", keyId);
-      const caller = await callerOf(p.store, key.userId, key);
-      if (!caller) throw new AppError("NOT_FOUND", "unknown", `user '${key.userId}' not found`);
-      const isActive =
-        key.revokedAt === null && (key.expiresAt === null || key.expiresAt > p.now());
-      return { caller, isActive };
-    },
   };
-}
-
-const KEYS_AT_ONCE = 100;
-
-function usedAfter(key: KeyRow, other: KeyRow | null): boolean {
-  if (other === null) return true;
-  const [one, two] = [key.lastUsedAt ?? 0, other.lastUsedAt ?? 0];
-  return one === two ? key.createdAt >= other.createdAt : one > two;
-}
-
-function viewOf(row: KeyRow): KeyView {
-  const { salt: _salt, hash: _hash, ...view } = row;
-  return view;
 }

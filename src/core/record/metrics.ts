@@ -3,15 +3,13 @@ import { MODES, type Caller, type Mode, type Outcome, type Verdict } from "../..
 import type { Action } from "../../storage/store/store.ts";
 import {
   CONTENT_TYPE,
-  counter,
-  histogram,
   pageOf,
   readGauge,
-  setGauge,
   type Cell,
   type Family,
   type Spread,
 } from "./exposition.ts";
+import { callFamilies, gateFamilies, recordFamilies, serverFamilies } from "./metric-families.ts";
 import { processFigures } from "./process-figures.ts";
 
 export interface Metrics {
@@ -78,15 +76,9 @@ export interface UpstreamFigure {
   readonly breaker: "closed" | "half_open" | "open";
 }
 
-const CALL_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
-const STAGE_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5];
-const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-const WAIT_SECONDS = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 21_600, 86_400];
 const BREAKER = { closed: 0, half_open: 1, open: 2 } as const;
 const MAX_IDENTITIES = 1_000;
 const MAX_TOOLS = 2_000;
-const MAX_DENIED = 5_000;
 
 type ToolFigures = Record<"success" | "failed" | "cancelled" | "timeout", Cell> & {
   readonly name: string;
@@ -98,153 +90,123 @@ type StageFigures = Record<Verdict["verdict"], Cell> & {
 };
 
 export function createMetrics(p: MetricsPowers): Metrics {
-  const agent = p.identityLabels ? ["agent_id"] : [];
-  const user = p.identityLabels ? ["user_id"] : [];
-  const discovery = setGauge({
-    name: "tool_discovery_count",
-    help: "Tools visible at the last discovery",
-    labels: agent,
-  });
-  const total = counter({
-    name: "tool_execution_total",
-    help: "Executions by tool and end; what was refused has failed",
-    labels: ["tool_name", "status"],
-  });
-  const duration = histogram({
-    name: "tool_execution_duration",
-    help: "Duration of executions that reached their tool, in seconds",
-    labels: ["tool_name"],
-    bounds: CALL_SECONDS,
-  });
-  const refused = counter({
-    name: "tool_permission_denied",
-    help: "Calls refused for lack of permission, hidden and unknown tools included",
-    labels: ["tool_name", ...user],
-    max: MAX_DENIED,
-  });
-  const stageSeconds = histogram({
-    name: "ostiary_stage_duration_seconds",
-    help: "Time a stage of the gate took",
-    labels: ["stage"],
-    bounds: STAGE_SECONDS,
-  });
-  const verdicts = counter({
-    name: "ostiary_verdicts_total",
-    help: "Verdicts by stage of the gate",
-    labels: ["stage", "verdict"],
-  });
-  const waits = histogram({
-    name: "ostiary_approval_wait_seconds",
-    help: "Time until a person decided, or nobody did in time",
-    bounds: WAIT_SECONDS,
-  });
-  const limited = counter({
-    name: "ostiary_rate_limited_total",
-    help: "Calls refused by a rate window",
-    labels: ["window"],
-  });
-  const budget = counter({
-    name: "ostiary_budget_spent_total",
-    help: "Use of budgets by unit",
-    labels: ["unit"],
-  });
-  const lows = counter({
-    name: "ostiary_limit_low_total",
-    help: "Warnings that a rate window or a budget is nearly used up",
-    labels: ["limit"],
-  });
-  const commits = histogram({
-    name: "ostiary_audit_commit_seconds",
-    help: "Time until a group of writes was durable",
-    bounds: COMMIT_SECONDS,
-  });
-  const sizes = histogram({
-    name: "ostiary_audit_group_size",
-    help: "Writes that became durable together",
-    bounds: GROUP_SIZES,
-  });
-  const events = counter({
-    name: "ostiary_audit_events_total",
-    help: "Events that are durable on the record, by action",
-    labels: ["action"],
-  });
-  const failures = counter({
-    name: "ostiary_audit_failures_total",
-    help: "Events that could not be written to the record",
-  });
-  const late = counter({
-    name: "ostiary_late_results_total",
-    help: "Results dropped because the execution had ended",
-  });
-  const hits = counter({
-    name: "ostiary_cache_hits_total",
-    help: "Answers of cacheable tools that were given again",
-  });
-  const paths = counter({
-    name: "ostiary_mcp_requests_total",
-    help: "MCP requests by path taken",
-    labels: ["path"],
-  });
-  const lane = counter({
-    name: "ostiary_lane_total",
-    help: "Calls answered before node:http, and connections handed over to it",
-    labels: ["end"],
-  });
-  const build = setGauge({
-    name: "ostiary_build_info",
-    help: "Version of this server",
-    labels: ["version"],
-  });
+  const calls = callFamilies(p.identityLabels);
+  const gate = gateFamilies();
+  const record = recordFamilies();
+  const server = serverFamilies();
   let sources: Sources | null = null;
   const own = processFigures();
   const families: readonly Family[] = [
-    discovery,
-    total,
-    duration,
-    refused,
-    stageSeconds,
-    verdicts,
-    waits,
-    limited,
-    budget,
-    lows,
-    commits,
-    sizes,
-    events,
-    failures,
-    late,
-    hits,
-    paths,
-    lane,
-    build,
+    ...Object.values(calls),
+    ...Object.values(gate),
+    ...Object.values(record),
+    ...Object.values(server),
     ...gauges(() => sources),
     ...own.families,
   ];
 
   // What can be known beforehand starts at zero, so that the first of its kind is seen as a rise.
-  build.of(p.version).value = 1;
+  server.build.of(p.version).value = 1;
   const [wait, commit, size, failed, lost, hit] = [
-    waits.of(),
-    commits.of(),
-    sizes.of(),
-    failures.of(),
-    late.of(),
-    hits.of(),
+    gate.waits.of(),
+    record.commits.of(),
+    record.sizes.of(),
+    record.failures.of(),
+    server.late.of(),
+    server.hits.of(),
   ];
-  const taken = { fast: paths.of("fast"), sdk: paths.of("sdk") };
-  const lanes = { answered: lane.of("answered"), handed_over: lane.of("handed_over") };
-  const stages = p.stages.map((stage): StageFigures => ({
+  const taken = { fast: server.paths.of("fast"), sdk: server.paths.of("sdk") };
+  const lanes = {
+    answered: server.lane.of("answered"),
+    handed_over: server.lane.of("handed_over"),
+  };
+  const countVerdicts = verdictCounter(p.stages, gate);
+  const agents = bounded(MAX_IDENTITIES);
+  const users = bounded(MAX_IDENTITIES);
+  const toolOf = toolFigures(calls.total);
+
+  return {
+    contentType: CONTENT_TYPE,
+    families,
+    text: () => pageOf(families),
+    watch: (found) => void (sources = found),
+    discovered(caller, count) {
+      const of = p.identityLabels
+        ? calls.discovery.of(agents(caller.capsuleId ?? "none"))
+        : calls.discovery.of();
+      of.value = count;
+    },
+    ended(caller, outcome) {
+      countVerdicts(outcome.gates);
+      const label = labelOf(outcome);
+      const tool = toolOf(label);
+      const status = outcome.cancelReason === "timeout" ? "timeout" : outcome.status;
+      if (status !== "pending" && status !== "running") tool[status].value++;
+      if (outcome.dispatched)
+        (tool.seconds ??= calls.duration.of(tool.name)).observe(outcome.latencyMs / 1000);
+      const code = outcome.error?.code;
+      if (code === "TOO_MANY_REQUESTS")
+        for (const window of outcome.rate)
+          if (window.remaining < 1) gate.limited.of(window.name).value++;
+      if (code === "FORBIDDEN" || code === "NOT_FOUND")
+        (p.identityLabels
+          ? calls.refused.of(tool.name, users(caller.userId))
+          : calls.refused.of(tool.name)
+        ).value++;
+    },
+    held: ({ gates }) => countVerdicts(gates),
+    late: () => void lost.value++,
+    cacheHit: () => void hit.value++,
+    mcpPath: (path) => void taken[path].value++,
+    rawRequest: (end) => void lanes[end].value++,
+    spent(amounts) {
+      // A counter never falls.
+      for (const unit in amounts) gate.budget.of(unit).value += Math.max(0, amounts[unit] ?? 0);
+    },
+    low: (limit) => void gate.lows.of(limit).value++,
+    decided: (waitedMs) => wait.observe(Math.max(0, waitedMs) / 1000),
+    committed(count, ms) {
+      commit.observe(ms / 1000);
+      size.observe(count);
+    },
+    recorded: (action) => void record.events.of(action).value++,
+    unrecorded: () => void failed.value++,
+    close: () => own.close(),
+  };
+}
+
+/** Counts the verdicts of a call and the time each took; every stage is on the page from the start. */
+function verdictCounter(
+  names: readonly string[],
+  { stageSeconds, verdicts }: Pick<ReturnType<typeof gateFamilies>, "stageSeconds" | "verdicts">,
+): (gates: readonly Verdict[]) => void {
+  const stages = names.map((stage): StageFigures => ({
     stage,
     seconds: stageSeconds.of(stage),
     allow: verdicts.of(stage, "allow"),
     deny: verdicts.of(stage, "deny"),
     hold: verdicts.of(stage, "hold"),
   }));
-  const agents = bounded(MAX_IDENTITIES);
-  const users = bounded(MAX_IDENTITIES);
+  return (gates) => {
+    for (let i = 0; i < gates.length; i++) {
+      const { stage, verdict, ms } = gates[i] as Verdict;
+      // They come in the order of the gate.
+      const figures =
+        stages[i]?.stage === stage ? stages[i] : stages.find((each) => each.stage === stage);
+      if (!figures) continue;
+      figures.seconds.observe(ms / 1000);
+      figures[verdict].value++;
+    }
+  };
+}
+
+/** The cells of each tool. Tools beyond the bound share those of `other`. */
+function toolFigures(
+  total: ReturnType<typeof callFamilies>["total"],
+): (name: string) => ToolFigures {
   const toolNames = bounded(MAX_TOOLS);
   const tools = new Map<string, ToolFigures>();
-  const toolOf = (wanted: string): ToolFigures => {
+  const boundedOf = (wanted: string): ToolFigures => {
     const name = toolNames(wanted);
     const known = tools.get(name);
     if (known) return known;
@@ -259,64 +221,8 @@ export function createMetrics(p: MetricsPowers): Metrics {
     tools.set(name, figures);
     return figures;
   };
-  const judged = (gates: readonly Verdict[]): void => {
-    for (let i = 0; i < gates.length; i++) {
-      const { stage, verdict, ms } = gates[i] as Verdict;
-      // They come in the order of the gate.
-      const figures =
-        stages[i]?.stage === stage ? stages[i] : stages.find((each) => each.stage === stage);
-      if (!figures) continue;
-      figures.seconds.observe(ms / 1000);
-      figures[verdict].value++;
-    }
-  };
-
-  return {
-    contentType: CONTENT_TYPE,
-    families,
-    text: () => pageOf(families),
-    watch: (found) => void (sources = found),
-    discovered(caller, count) {
-      const of = p.identityLabels
-        ? discovery.of(agents(caller.capsuleId ?? "none"))
-        : discovery.of();
-      of.value = count;
-    },
-    ended(caller, outcome) {
-      judged(outcome.gates);
-      const label = labelOf(outcome);
-      const tool = tools.get(label) ?? toolOf(label);
-      const status = outcome.cancelReason === "timeout" ? "timeout" : outcome.status;
-      if (status !== "pending" && status !== "running") tool[status].value++;
-      if (outcome.dispatched)
-        (tool.seconds ??= duration.of(tool.name)).observe(outcome.latencyMs / 1000);
-      const code = outcome.error?.code;
-      if (code === "TOO_MANY_REQUESTS")
-        for (const window of outcome.rate)
-          if (window.remaining < 1) limited.of(window.name).value++;
-      if (code === "FORBIDDEN" || code === "NOT_FOUND")
-        (p.identityLabels ? refused.of(tool.name, users(caller.userId)) : refused.of(tool.name))
-          .value++;
-    },
-    held: ({ gates }) => judged(gates),
-    late: () => void lost.value++,
-    cacheHit: () => void hit.value++,
-    mcpPath: (path) => void taken[path].value++,
-    rawRequest: (end) => void lanes[end].value++,
-    spent(amounts) {
-      // A counter never falls.
-      for (const unit in amounts) budget.of(unit).value += Math.max(0, amounts[unit] ?? 0);
-    },
-    low: (limit) => void lows.of(limit).value++,
-    decided: (waitedMs) => wait.observe(Math.max(0, waitedMs) / 1000),
-    committed(count, ms) {
-      commit.observe(ms / 1000);
-      size.observe(count);
-    },
-    recorded: (action) => void events.of(action).value++,
-    unrecorded: () => void failed.value++,
-    close: () => own.close(),
-  };
+  // Nearly all calls are of tools that were called before.
+  return (name) => tools.get(name) ?? boundedOf(name);
 }
 
 /**
