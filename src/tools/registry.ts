@@ -71,30 +71,9 @@ export async function openRegistry(
   native: readonly Tool[],
   now: () => number = Date.now,
 ): Promise<Registry> {
-  const byName = new Map<string, Tool>();
-  const names = new Map<string, Tool>();
+  const index = createNameIndex();
   const listeners = { toolRegistered: new Set<Listener>(), toolChanged: new Set<Listener>() };
-  let sorted: readonly Tool[] | null = null;
-  let revision = 0;
-
-  const isTaken = (name: string): boolean => names.has(name);
-  const place = (tool: Tool): void => {
-    byName.set(tool.name, tool);
-    for (const name of namesOf(tool)) names.set(name, tool);
-    sorted = null;
-    revision++;
-  };
-  const displace = (tool: Tool): void => {
-    byName.delete(tool.name);
-    for (const name of namesOf(tool)) names.delete(name);
-    sorted = null;
-    revision++;
-  };
-  const refuseDuplicate = (tool: Tool): void => {
-    const name = namesOf(tool).find(isTaken);
-    if (name !== undefined) throw taken(name, names.get(name)?.name ?? name);
-  };
-  const emit = (event: keyof typeof listeners, tool: Tool): void => {
+  const emit: Emit = (event, tool) => {
     for (const listener of listeners[event]) listener(tool);
   };
 
@@ -102,111 +81,72 @@ export async function openRegistry(
     const added: Tool[] = [];
     try {
       for (const tool of tools.map(checked)) {
-        refuseDuplicate(tool);
-        place(tool);
+        index.add(tool);
         added.push(tool);
       }
       await store.capabilities.save(added.map(storedOf), now());
     } catch (cause) {
-      added.forEach(displace);
+      added.forEach(index.displace);
       throw cause;
     }
     for (const tool of added) emit("toolRegistered", tool);
   };
 
-  const stored = new Map((await store.capabilities.all()).map((tool) => [tool.name, tool]));
-  const changed: Tool[] = [];
-  for (const defined of native.map(checked)) {
-    const known = stored.get(defined.name);
-    stored.delete(defined.name);
-    refuseDuplicate(defined);
-    const tool = known?.enabled === false ? freezeTool({ ...defined, enabled: false }) : defined;
-    place(tool);
-    // Also what no model sees (tags, timeout, aliases) must be the same in the store.
-    if (!known || textOf(known) !== textOf(storedOf(tool))) changed.push(tool);
-  }
-  // What the store knows beyond the native list: native ones of an older release are gone, others wait for their
-  // runner. One whose name a native tool has taken since is left out: it must not answer in its place.
-  for (const tool of stored.values())
-    if (tool.provider !== "native" && !namesOf(tool).some(isTaken))
-      place(freezeTool({ ...tool, route: tool.route ?? null, native: null }));
+  const changed = placeAll(index, native, await store.capabilities.all());
   if (changed.length > 0) await store.capabilities.save(changed.map(storedOf), now());
 
   return {
     get revision() {
-      return revision;
+      return index.revision;
     },
-    get: (name) => names.get(name) ?? null,
-    record: (name) => store.capabilities.record(names.get(name)?.name ?? name),
-    all: () => (sorted ??= [...byName.values()].sort((a, b) => (a.wireName < b.wireName ? -1 : 1))),
+    get: index.find,
+    record: (name) => store.capabilities.record(index.find(name)?.name ?? name),
+    all: index.sorted,
     register,
     async put(tools) {
       const next = tools.map(checked);
-      const former = next.map((tool) => byName.get(tool.name) ?? null);
+      const former = next.map((tool) => index.byName.get(tool.name) ?? null);
       const local = former.find((tool) => tool?.provider === "native");
       if (local) throw taken(local.name, local.name);
       const placed: Tool[] = [];
       try {
-        for (const tool of former) if (tool) displace(tool);
+        for (const tool of former) if (tool) index.displace(tool);
         for (const tool of next) {
-          refuseDuplicate(tool);
-          place(tool);
+          index.add(tool);
           placed.push(tool);
         }
         await store.capabilities.save(next.map(storedOf), now());
       } catch (cause) {
-        placed.forEach(displace);
-        for (const tool of former) if (tool) place(tool);
+        placed.forEach(index.displace);
+        for (const tool of former) if (tool) index.place(tool);
         throw cause;
       }
       next.forEach((tool, index) => emit(former[index] ? "toolChanged" : "toolRegistered", tool));
     },
     async unregister(name) {
-      const tool = names.get(name);
+      const tool = index.find(name);
       if (!tool) return false;
       await store.capabilities.remove(tool.name);
-      displace(tool);
+      index.displace(tool);
       emit("toolChanged", tool);
       return true;
     },
     async setEnabled(name, enabled) {
-      const tool = names.get(name);
+      const tool = index.find(name);
       if (!tool || !(await store.capabilities.setEnabled(tool.name, enabled))) return false;
       const next = freezeTool({ ...tool, enabled });
-      place(next);
+      index.place(next);
       emit("toolChanged", next);
       return true;
     },
     async reload() {
-      const now = await store.capabilities.all();
-      const kept = new Set(now.map(({ name }) => name));
-      for (const tool of [...byName.values()]) {
-        if (tool.provider === "native" || kept.has(tool.name)) continue;
-        displace(tool);
-        emit("toolChanged", tool);
-      }
-      for (const stored of now) {
-        const tool = byName.get(stored.name);
-        if (stored.provider === "native") {
-          if (!tool || tool.enabled === stored.enabled) continue;
-          const next = freezeTool({ ...tool, enabled: stored.enabled });
-          place(next);
-          emit("toolChanged", next);
-          continue;
-        }
-        if (tool && textOf(storedOf(tool)) === textOf(stored)) continue;
-        if (tool) displace(tool);
-        if (namesOf(stored).some(isTaken)) continue;
-        const next = freezeTool({ ...stored, route: stored.route ?? null, native: null });
-        place(next);
-        emit(tool ? "toolChanged" : "toolRegistered", next);
-      }
+      takeOver(index, await store.capabilities.all(), emit);
     },
     stats() {
       const categories: Record<string, number> = {};
-      for (const tool of byName.values())
+      for (const tool of index.byName.values())
         categories[tool.category] = (categories[tool.category] ?? 0) + 1;
-      return { totalTools: byName.size, categories };
+      return { totalTools: index.byName.size, categories };
     },
     on(event, listener) {
       listeners[event].add(listener);
@@ -215,10 +155,114 @@ export async function openRegistry(
   };
 }
 
+interface NameIndex {
+  /** By canonical name. */
+  readonly byName: ReadonlyMap<string, Tool>;
+  /** Rises with every change. */
+  readonly revision: number;
+  /** By any of its names. */
+  find(name: string): Tool | null;
+  /** True when one of its names belongs to a tool already. */
+  isTaken(tool: Named): boolean;
+  /** Refuses a tool one of whose names is taken. */
+  add(tool: Tool): void;
+  /** Sets all of its names, whatever they stood for before. */
+  place(tool: Tool): void;
+  displace(tool: Tool): void;
+  /** Bytewise by wire name. */
+  sorted(): readonly Tool[];
+}
+
+function createNameIndex(): NameIndex {
+  const byName = new Map<string, Tool>();
+  const names = new Map<string, Tool>();
+  let sorted: readonly Tool[] | null = null;
+  let revision = 0;
+
+  const place = (tool: Tool): void => {
+    byName.set(tool.name, tool);
+    for (const name of namesOf(tool)) names.set(name, tool);
+    sorted = null;
+    revision++;
+  };
+  return {
+    byName,
+    get revision() {
+      return revision;
+    },
+    find: (name) => names.get(name) ?? null,
+    isTaken: (tool) => namesOf(tool).some((name) => names.has(name)),
+    add(tool) {
+      const name = namesOf(tool).find((each) => names.has(each));
+      if (name !== undefined) throw taken(name, names.get(name)?.name ?? name);
+      place(tool);
+    },
+    place,
+    displace(tool) {
+      byName.delete(tool.name);
+      for (const name of namesOf(tool)) names.delete(name);
+      sorted = null;
+      revision++;
+    },
+    sorted: () =>
+      (sorted ??= [...byName.values()].sort((a, b) => (a.wireName < b.wireName ? -1 : 1))),
+  };
+}
+
+/** Fills the index at the start; returns the native tools whose definition in the store is not the same. */
+function placeAll(index: NameIndex, native: readonly Tool[], rows: readonly StoredTool[]): Tool[] {
+  const stored = new Map(rows.map((tool) => [tool.name, tool]));
+  const changed: Tool[] = [];
+  for (const defined of native.map(checked)) {
+    const known = stored.get(defined.name);
+    stored.delete(defined.name);
+    const tool = known?.enabled === false ? freezeTool({ ...defined, enabled: false }) : defined;
+    index.add(tool);
+    // Also what no model sees (tags, timeout, aliases) must be the same in the store.
+    if (!known || textOf(known) !== textOf(storedOf(tool))) changed.push(tool);
+  }
+  // What the store knows beyond the native list: native ones of an older release are gone, others wait for their
+  // runner. One whose name a native tool has taken since is left out: it must not answer in its place.
+  for (const tool of stored.values())
+    if (tool.provider !== "native" && !index.isTaken(tool)) index.place(withoutRunner(tool));
+  return changed;
+}
+
+/** Brings the index in line with the store after another instance changed it. */
+function takeOver(index: NameIndex, rows: readonly StoredTool[], emit: Emit): void {
+  const kept = new Set(rows.map(({ name }) => name));
+  for (const tool of [...index.byName.values()]) {
+    if (tool.provider === "native" || kept.has(tool.name)) continue;
+    index.displace(tool);
+    emit("toolChanged", tool);
+  }
+  for (const stored of rows) {
+    const tool = index.byName.get(stored.name);
+    if (stored.provider === "native") {
+      if (!tool || tool.enabled === stored.enabled) continue;
+      const next = freezeTool({ ...tool, enabled: stored.enabled });
+      index.place(next);
+      emit("toolChanged", next);
+      continue;
+    }
+    if (tool && textOf(storedOf(tool)) === textOf(stored)) continue;
+    if (tool) index.displace(tool);
+    if (index.isTaken(stored)) continue;
+    const next = withoutRunner(stored);
+    index.place(next);
+    emit(tool ? "toolChanged" : "toolRegistered", next);
+  }
+}
+
+const withoutRunner = (tool: StoredTool): Tool =>
+  freezeTool({ ...tool, route: tool.route ?? null, native: null });
+
 /** Definitions are plain data: what differs shows in the text. */
 const textOf = (tool: StoredTool): string => canonicalJson({ ...tool } as unknown as Json);
 
 type Listener = (tool: Tool) => void;
+type Emit = (event: Parameters<Registry["on"]>[0], tool: Tool) => void;
+type Named = Pick<Tool, "name" | "wireName" | "aliases">;
 
 const NAME = /^[a-z][a-z0-9_]{0,31}\/[a-z][a-z0-9_]{0,39}$/;
 /** What every MCP client accepts as a tool's name. */
@@ -292,7 +336,7 @@ function isOneOf(words: readonly string[], word: string): boolean {
   return words.includes(word);
 }
 
-function namesOf(tool: Pick<Tool, "name" | "wireName" | "aliases">): readonly string[] {
+function namesOf(tool: Named): readonly string[] {
   return [...new Set([tool.name, tool.wireName, ...tool.aliases])];
 }
 

@@ -27,39 +27,8 @@ export function createSweep(
   ending: Ending,
   checkResumption: CheckResumption,
 ): Sweep {
-  const { approvals, executions } = p.store;
-  const underWay = new Set<string>();
-
-  /** True when nothing is left to resume. */
-  const isDone = async (id: string): Promise<boolean> => {
-    const row = await approvals.get(id);
-    if (row?.state !== "approved") return true;
-    const record = await executions.get(row.executionId);
-    if (record === null || record.endTime === null) return false;
-    // The gate refused the resumed call: its approval must not be used later.
-    await ending.drop(row);
-    return true;
-  };
-
-  const tryResume = async (id: string): Promise<void> => {
-    try {
-      for (let attempt = 1; attempt <= TRIES; attempt++) {
-        await p.resume(id);
-        if (await isDone(id)) return;
-        await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS * attempt));
-      }
-    } finally {
-      underWay.delete(id);
-    }
-  };
-
-  const carryOn = (id: string): void => {
-    if (underWay.has(id)) return;
-    underWay.add(id);
-    tryResume(id).catch((cause: unknown) =>
-      p.report("an approved call could not go on", { approvalId: id, err: cause }),
-    );
-  };
+  const { approvals } = p.store;
+  const carryOn = createCarryOn(p, ending);
 
   const expire = (row: ApprovalHead): Promise<boolean> =>
     ending.end(
@@ -67,21 +36,8 @@ export function createSweep(
       row.state === "pending" && row.presentedAt === null ? "not_presented" : "expired",
     );
 
-  /** One by one: a failure of one must not stop the others. */
-  const each = async (
-    rows: readonly ApprovalHead[],
-    work: (row: ApprovalHead) => Promise<boolean>,
-  ): Promise<number> => {
-    let done = 0;
-    for (const row of rows) {
-      try {
-        if (await work(row)) done++;
-      } catch (cause) {
-        p.report("an approval could not be swept", { approvalId: row.id, err: cause });
-      }
-    }
-    return done;
-  };
+  const each = (rows: readonly ApprovalHead[], work: Work): Promise<number> =>
+    sweepEach(rows, work, p.report);
 
   const closeIfOver = async ({ id }: ApprovalHead): Promise<boolean> => {
     const row = await approvals.get(id);
@@ -118,4 +74,59 @@ export function createSweep(
       return done + stranded.length;
     },
   };
+}
+
+function createCarryOn(p: ApprovalPowers, ending: Ending): Sweep["carryOn"] {
+  const { approvals, executions } = p.store;
+  const underWay = new Set<string>();
+
+  /** True when nothing is left to resume. */
+  const isDone = async (id: string): Promise<boolean> => {
+    const row = await approvals.get(id);
+    if (row?.state !== "approved") return true;
+    const record = await executions.get(row.executionId);
+    if (record === null || record.endTime === null) return false;
+    // The gate refused the resumed call: its approval must not be used later.
+    await ending.drop(row);
+    return true;
+  };
+
+  const tryResume = async (id: string): Promise<void> => {
+    try {
+      for (let attempt = 1; attempt <= TRIES; attempt++) {
+        await p.resume(id);
+        if (await isDone(id)) return;
+        await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS * attempt));
+      }
+    } finally {
+      underWay.delete(id);
+    }
+  };
+
+  return (id) => {
+    if (underWay.has(id)) return;
+    underWay.add(id);
+    tryResume(id).catch((cause: unknown) =>
+      p.report("an approved call could not go on", { approvalId: id, err: cause }),
+    );
+  };
+}
+
+type Work = (row: ApprovalHead) => Promise<boolean>;
+
+/** One by one: a failure of one must not stop the others. Returns how many were done. */
+async function sweepEach(
+  rows: readonly ApprovalHead[],
+  work: Work,
+  report: ApprovalPowers["report"],
+): Promise<number> {
+  let done = 0;
+  for (const row of rows) {
+    try {
+      if (await work(row)) done++;
+    } catch (cause) {
+      report("an approval could not be swept", { approvalId: row.id, err: cause });
+    }
+  }
+  return done;
 }

@@ -1,7 +1,8 @@
-// How a change of the mode is built and recorded, and what a person's switch must look like.
+// How a change of the mode is built and recorded, and what must hold before it.
 import { MODES, type JsonObject, type Mode } from "../../contract/call.ts";
 import { AppError, type FieldFault } from "../../contract/errors.ts";
 import type { Change } from "./mode-store.ts";
+import type { SensorStatus } from "./sensors.ts";
 import { stricterOf, type StoredMode } from "./stored.ts";
 
 const MIN_FOR_MS = 60_000;
@@ -44,6 +45,34 @@ export function changeTo(before: StoredMode, to: Mode, details: ChangeDetails): 
     ...confirms,
   };
   return { next, note: { action: "mode.changed", who: { tenantId, userId: by }, body } };
+}
+
+/** The sensors' values, for the record of a change. */
+export function snapshotOf(statuses: readonly SensorStatus[]): JsonObject {
+  return Object.fromEntries(
+    statuses
+      .filter(({ action }) => action !== "off")
+      .map(({ name, value, threshold, firing }) => [name, { value, threshold, firing }]),
+  );
+}
+
+/** Parts that do not answer, by name; empty when all do. */
+export type SelfCheck = () => Promise<readonly string[]>;
+
+/** LOCKDOWN is left, and RECOVERY left for NORMAL, only when all parts of the server answer. */
+export async function requireParts(from: Mode, to: Mode, selfCheck: SelfCheck): Promise<void> {
+  if (from === to || !(from === "LOCKDOWN" || (from === "RECOVERY" && to === "NORMAL"))) return;
+  const missing = await selfCheck().catch(() => ["the self-checks themselves"]);
+  if (missing.length === 0) return;
+  throw new AppError(
+    "UNAVAILABLE",
+    "engine_unavailable",
+    `${from} is not left while parts do not answer: ${missing.join(", ")}`,
+    {
+      remedy: "bring them back (see /readyz), then switch again",
+      retryAfterSeconds: 5,
+    },
+  );
 }
 
 /**

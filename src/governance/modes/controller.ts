@@ -1,37 +1,35 @@
 // The mode controller: people switch the operating mode, sensors move or propose it, a time limit ends it.
-import type { Caller, JsonObject, Mode } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { Governance } from "../rules/governance.ts";
 import type { Follower } from "../../storage/store/follow.ts";
-import type { Action, Store } from "../../storage/store/store.ts";
-import { changeTo, requireValidSwitch } from "./change.ts";
-import { openModeStore, type ModeLog } from "./mode-store.ts";
+import type { Store } from "../../storage/store/store.ts";
+import {
+  changeTo,
+  requireParts,
+  requireValidSwitch,
+  snapshotOf,
+  type SelfCheck,
+} from "./change.ts";
+import { openModeStore, type ModeStore } from "./mode-store.ts";
 import type { MachineSensors } from "./machine.ts";
-import type { ModeController } from "./mode.ts";
-import { createUpdateProposal } from "./proposals.ts";
-import { createSensors, SAMPLE_EVERY_MS, type SensorName } from "./sensors.ts";
-import { MODE_FACT, type StoredMode } from "./stored.ts";
-import { nextMove, type Move } from "./transitions.ts";
+import type { ModeController, SensorReading } from "./mode.ts";
+import { createSensors, SAMPLE_EVERY_MS, type Sensors, type SensorStatus } from "./sensors.ts";
+import { MODE_FACT } from "./stored.ts";
+import { createUnattendedChanges, isDue, type UnattendedChanges } from "./unattended.ts";
+import { createSensorWarnings, type SensorWarnings, type WarningPowers } from "./warnings.ts";
 
-export interface ModePowers {
+export interface ModePowers extends WarningPowers {
   readonly store: Pick<Store, "shared"> & {
     readonly facts: Pick<Store["facts"], "get" | "replace">;
   };
   /** Hears of other instances' changes, and tells them ours. */
   readonly follower: Pick<Follower, "on" | "changed" | "assertFresh">;
-  readonly note: (
-    action: Action,
-    who: { tenantId: string; userId: string },
-    body: JsonObject,
-  ) => Promise<void>;
   readonly governance: () => Pick<Governance, "sensors" | "transitions">;
   readonly machine: MachineSensors;
-  /** Parts that do not answer, by name; empty when all do. */
-  readonly selfCheck: () => Promise<readonly string[]>;
-  /** The tenant under which changes by sensors and timers are recorded. */
+  readonly selfCheck: SelfCheck;
+  /** The tenant under which changes and warnings by sensors and timers are recorded. */
   readonly tenantId: string;
   readonly now: () => number;
-  readonly log: ModeLog;
   /** Calls `tick` every so often until the function it answers is called. */
   readonly schedule?: (tick: () => Promise<void>, everyMs: number) => () => void;
 }
@@ -40,9 +38,7 @@ export interface ModePowers {
 const EVALUATE_EVERY_TICKS = 6;
 
 export async function createModeController(p: ModePowers): Promise<ModeController> {
-  // A clock that is set back must not prolong a timed mode.
-  let latest = 0;
-  const now = (): number => (latest = Math.max(latest, p.now()));
+  const now = neverBack(p.now);
   const { shared } = p.store;
   const opening = openModeStore({
     facts: p.store.facts,
@@ -55,144 +51,29 @@ export async function createModeController(p: ModePowers): Promise<ModeControlle
   // Subscribed before the first reading has ended, so that no change in between is missed.
   const unfollow = p.follower.on(MODE_FACT, async () => (await opening).reload());
   const modeStore = await opening;
-  const sensors = createSensors({
+  const warnings = createSensorWarnings(p);
+  const sensors: Sensors = createSensors({
     machine: p.machine,
     rules: () => p.governance().sensors,
     now,
-    onThrottle,
+    onThrottle: (caller, sensor, count) =>
+      warnings.throttles(caller, sensor, count, sensors.throttleOf(caller)?.callsPerMinute ?? null),
   });
-  let ticks = 0;
-  let ticking = false;
-  let warnedAtIndex = -1;
-
-  const snapshot = (): JsonObject =>
-    Object.fromEntries(
-      sensors
-        .statuses()
-        .filter(({ action }) => action !== "off")
-        .map(({ name, value, threshold, firing }) => [name, { value, threshold, firing }]),
-    );
-  const updateProposal = createUpdateProposal({
+  const unattended = createUnattendedChanges({
     modeStore,
     sensors,
-    snapshot,
+    transitions: () => p.governance().transitions,
+    selfCheck: p.selfCheck,
     shared,
     tenantId: p.tenantId,
     now,
+    log: p.log,
   });
-
-  /** LOCKDOWN is left, and RECOVERY left for NORMAL, only when all parts of the server answer. */
-  async function assertParts(from: Mode, to: Mode): Promise<void> {
-    if (from === to || !(from === "LOCKDOWN" || (from === "RECOVERY" && to === "NORMAL"))) return;
-    const missing = await p.selfCheck().catch(() => ["the self-checks themselves"]);
-    if (missing.length === 0) return;
-    throw new AppError(
-      "UNAVAILABLE",
-      "engine_unavailable",
-      `${from} is not left while parts do not answer: ${missing.join(", ")}`,
-      {
-        remedy: "bring them back (see /readyz), then switch again",
-        retryAfterSeconds: 5,
-      },
-    );
-  }
-
-  /** A change without a caller: what hinders it is logged once per mode, and it is tried again. */
-  async function unattended(what: string, work: () => Promise<unknown>): Promise<void> {
-    try {
-      await work();
-    } catch (cause) {
-      if (warnedAtIndex !== modeStore.stored.index)
-        p.log.warn({ err: cause }, `${what} did not happen; it is tried again`);
-      warnedAtIndex = modeStore.stored.index;
-    }
-  }
-
-  const isDue = ({ until }: StoredMode): boolean => until !== null && now() >= until;
-
-  const revert = () =>
-    modeStore.change(async (before) => {
-      if (!isDue(before) || before.revertTo === null) return null;
-      await assertParts(before.mode, before.revertTo);
-      return changeTo(before, before.revertTo, {
-        by: "timer",
-        reason: `the time set for ${before.mode} is over`,
-        tenantId: p.tenantId,
-        until: null,
-        now: now(),
-        sensors: snapshot(),
-      });
-    });
-
-  const move = (seen: StoredMode, { to, by, reason }: Move) =>
-    modeStore.change(async (before) => {
-      if (before.index !== seen.index) return null;
-      await assertParts(before.mode, to);
-      return changeTo(before, to, {
-        by,
-        reason,
-        tenantId: p.tenantId,
-        until: null,
-        now: now(),
-        sensors: snapshot(),
-      });
-    });
-
-  async function evaluate(): Promise<void> {
-    for (const sensor of sensors.evaluate()) {
-      const { name, value, threshold, action } = sensor;
-      p.log.warn({ sensor: name, value, threshold, action }, "a sensor fires");
-      warn(p.tenantId, name, { sensor: name, value, threshold, action });
-    }
-    const seen = modeStore.stored;
-    const { automatic, proposed } = nextMove(p.governance().transitions, {
-      state: seen,
-      sensors: sensors.statuses(),
-      quietSince: sensors.quietSince(),
-      now: now(),
-    });
-    if (automatic) await unattended("a transition", () => move(seen, automatic));
-    else await unattended("a proposal", () => updateProposal(seen, proposed));
-  }
-
-  function onThrottle(caller: Caller, sensor: SensorName, count: number): void {
-    const throttle = sensors.throttleOf(caller)?.callsPerMinute ?? null;
-    p.log.warn({ sensor, count, throttle, user: caller.userId }, "a caller is held to fewer calls");
-    warn(caller.tenantId, sensor, { sensor, value: count, user: caller.userId, throttle });
-  }
-
-  function warn(tenantId: string, sensor: SensorName, body: JsonObject): void {
-    p.note("sensor.warning", { tenantId, userId: `sensor:${sensor}` }, body).catch(
-      (cause: unknown) => p.log.error({ err: cause }, "a warning could not be recorded"),
-    );
-  }
-
-  /** An instance that does not reach the shared store denies its own calls; the others may be well. */
-  function isCutOff(): boolean {
-    if (!shared) return false;
-    try {
-      p.follower.assertFresh();
-      return false;
-    } catch {
-      return true;
-    }
-  }
-
-  async function tick(): Promise<void> {
-    if (ticking) return;
-    ticking = true;
-    try {
-      await modeStore.settle();
-      if (isDue(modeStore.stored)) await unattended("the end of a timed mode", revert);
-      await sensors.sample({ cutOff: isCutOff() });
-      if (++ticks % EVALUATE_EVERY_TICKS === 0 || sensors.urgent()) await evaluate();
-    } finally {
-      ticking = false;
-    }
-  }
+  const isCutOff = (): boolean => shared && !isFresh(p.follower);
 
   // A mode whose time ran out while the server was down ends before the first call.
-  if (isDue(modeStore.stored)) await unattended("the end of a timed mode", revert);
+  if (isDue(modeStore.stored, now)) await unattended.revert();
+  const tick = createTick({ modeStore, sensors, warnings, unattended, isCutOff, now });
   const stop = (p.schedule ?? every(p.log))(tick, SAMPLE_EVERY_MS);
 
   return {
@@ -206,7 +87,7 @@ export async function createModeController(p: ModePowers): Promise<ModeControlle
       requireValidSwitch(mode, given, forMs);
       const changed = await modeStore.change(async (before) => {
         if (before.mode === "LOCKDOWN" && mode === "NORMAL") throw lockdownFirst();
-        await assertParts(before.mode, mode);
+        await requireParts(before.mode, mode, p.selfCheck);
         const until = forMs === undefined ? null : now() + forMs;
         return changeTo(before, mode, {
           by: actor.userId,
@@ -214,19 +95,12 @@ export async function createModeController(p: ModePowers): Promise<ModeControlle
           tenantId: actor.tenantId,
           until,
           now: now(),
-          sensors: snapshot(),
+          sensors: snapshotOf(sensors.statuses()),
         });
       });
       return changed ?? modeStore.state;
     },
-    readings: () =>
-      sensors.statuses().map(({ name, value, threshold, action, firing }) => ({
-        name,
-        value,
-        threshold,
-        action,
-        firing,
-      })),
+    readings: () => sensors.statuses().map(readingOf),
     signal: sensors.signal,
     throttleOf: sensors.throttleOf,
     onChange: modeStore.onChange,
@@ -236,6 +110,56 @@ export async function createModeController(p: ModePowers): Promise<ModeControlle
       await modeStore.settle();
     },
   };
+}
+
+/** A clock that is set back must not prolong a timed mode. */
+function neverBack(clock: () => number): () => number {
+  let latest = 0;
+  return () => (latest = Math.max(latest, clock()));
+}
+
+/** An instance that does not reach the shared store denies its own calls; the others may be well. */
+function isFresh(follower: Pick<Follower, "assertFresh">): boolean {
+  try {
+    follower.assertFresh();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface TickParts {
+  readonly modeStore: ModeStore;
+  readonly sensors: Sensors;
+  readonly warnings: Pick<SensorWarnings, "fires">;
+  readonly unattended: UnattendedChanges;
+  readonly isCutOff: () => boolean;
+  readonly now: () => number;
+}
+
+/** One round of upkeep, a sample and, every few samples, an evaluation. A round that takes long is not overtaken. */
+function createTick(parts: TickParts): () => Promise<void> {
+  const { modeStore, sensors, warnings, unattended, isCutOff, now } = parts;
+  let ticks = 0;
+  let ticking = false;
+  return async () => {
+    if (ticking) return;
+    ticking = true;
+    try {
+      await modeStore.settle();
+      if (isDue(modeStore.stored, now)) await unattended.revert();
+      await sensors.sample({ cutOff: isCutOff() });
+      if (++ticks % EVALUATE_EVERY_TICKS !== 0 && !sensors.urgent()) return;
+      for (const sensor of sensors.evaluate()) warnings.fires(sensor);
+      await unattended.transition();
+    } finally {
+      ticking = false;
+    }
+  };
+}
+
+function readingOf({ name, value, threshold, action, firing }: SensorStatus): SensorReading {
+  return { name, value, threshold, action, firing };
 }
 
 function unknownMode(): AppError {
@@ -256,7 +180,7 @@ function lockdownFirst(): AppError {
   });
 }
 
-function every(log: ModeLog): NonNullable<ModePowers["schedule"]> {
+function every(log: ModePowers["log"]): NonNullable<ModePowers["schedule"]> {
   return (tick, everyMs) => {
     const timer = setInterval(() => {
       tick().catch((cause: unknown) => log.error({ err: cause }, "the sensors could not be read"));
