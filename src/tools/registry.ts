@@ -121,7 +121,7 @@ export async function openRegistry(
         for (const tool of former) if (tool) index.place(tool);
         throw cause;
       }
-      next.forEach((tool, index) => emit(former[index] ? "toolChanged" : "toolRegistered", tool));
+      next.forEach((tool, at) => emit(former[at] ? "toolChanged" : "toolRegistered", tool));
     },
     async unregister(name) {
       const tool = index.find(name);
