@@ -207,8 +207,10 @@ export function turns({ kysely, batch }: Database): Store["turns"] {
       .where("id", "=", id)
       .where("lease", "=", lease)
       .where("ended_at", "is", null);
-  /** Whether the batch went through, or its condition did not hold. */
-  /** One after the other per session: what the guard has seen holds until the writes are done. */
+  /**
+   * False where the condition of the batch did not hold. One batch after the other per session: what the guard has
+   * seen holds until the writes are done.
+   */
   const allOrNothing = async (
     sessionOrTurn: string,
     statements: readonly Compilable[],
