@@ -43,7 +43,9 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        projectService: { allowDefaultProject: ["*.js", "bin/*.js", "scripts/*.mjs"] },
+        projectService: {
+          allowDefaultProject: ["*.js", "bin/*.js", "scripts/*.mjs", "console/public/*.js"],
+        },
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -143,6 +145,13 @@ export default tseslint.config(
     },
   },
   {
+    // Navigation and refetching show their failures on the page; `void` says that nobody waits for them.
+    files: ["console/**/*.{ts,tsx}"],
+    rules: {
+      "@typescript-eslint/no-floating-promises": ["error", { ignoreVoid: true }],
+    },
+  },
+  {
     // Answers from the wire have the shape that the test asserts.
     files: ["**/*.test.ts", "test/**", "bench/**"],
     rules: {
@@ -157,5 +166,9 @@ export default tseslint.config(
     files: ["**/*.js", "**/*.mjs"],
     ...tseslint.configs.disableTypeChecked,
     languageOptions: { globals: { process: "readonly", console: "readonly", URL: "readonly" } },
+  },
+  {
+    files: ["console/public/*.js"],
+    languageOptions: { globals: { document: "readonly", localStorage: "readonly" } },
   },
 );

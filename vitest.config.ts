@@ -8,7 +8,9 @@ if (!process.argv.some((word) => word.startsWith("--coverage")))
 
 const TESTS = ["src/**/*.test.ts", "packages/*/src/**/*.test.ts", "test/**/*.test.ts"];
 const SLOW = "**/*.slow.test.ts";
-const ELSEWHERE = ["test/services/**", "test/faults/**", "node_modules/**"];
+/** The web console in Chromium. */
+const CONSOLE = "test/console/**/*.test.ts";
+const ELSEWHERE = ["test/services/**", "test/faults/**", "test/console/**", "node_modules/**"];
 /** Rooms of pure functions: their tests share a process, so that what they import is loaded once. */
 const PURE = ["{src/util,src/contract,src/governance/rules,packages/*/src}/**/*.test.ts"];
 
@@ -27,6 +29,16 @@ export default defineConfig({
       {
         extends: true,
         test: { name: "slow", include: [SLOW], exclude: ELSEWHERE, testTimeout: 60_000 },
+      },
+      {
+        extends: true,
+        test: {
+          name: "console",
+          include: [CONSOLE],
+          globalSetup: ["test/fixtures/console-build.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
       },
     ],
     testTimeout: 20_000,

@@ -147,6 +147,7 @@ await copyFile(
   join(root, "node_modules/mermaid/dist/mermaid.min.js"),
   join(fresh, "assets/mermaid.min.js"),
 );
+await cp(join(root, "console/dist"), join(fresh, "assets/console"), { recursive: true });
 await cp(join(root, "governance"), join(fresh, "assets/governance"), { recursive: true });
 await cp(join(root, "docs"), join(fresh, "assets/docs"), { recursive: true });
 // The swap is short, so that a start during a build finds the old bundle or the new one.

@@ -1,0 +1,54 @@
+// A request that failed, as the server says it: one shape for every door.
+import { TRPCClientError } from "@trpc/client";
+
+export interface Failure {
+  readonly code: string;
+  readonly reason?: string;
+  readonly message: string;
+  readonly remedy?: string;
+  readonly requestId?: string;
+  readonly executionId?: string;
+  readonly retryAfterSeconds?: number;
+  readonly errors?: readonly FieldFault[];
+}
+
+export interface FieldFault {
+  readonly path: string;
+  readonly message: string;
+  readonly suggestion?: string;
+}
+
+/** What any thrown value says about a request that failed. */
+export function failureOf(cause: unknown): Failure {
+  if (cause instanceof RequestFailed) return cause.failure;
+  if (cause instanceof TRPCClientError) {
+    const data = cause.data as { error?: Failure } | undefined;
+    const requestId = headersOf(cause.meta)?.get("request-id");
+    const known = data?.error ?? unreachable(cause.message);
+    return requestId ? { ...known, requestId } : known;
+  }
+  return unreachable(cause instanceof Error ? cause.message : String(cause));
+}
+
+function headersOf(meta: Record<string, unknown> | undefined): Headers | undefined {
+  const { response } = (meta ?? {}) as { response?: Response };
+  return response?.headers;
+}
+
+const unreachable = (message: string): Failure => ({
+  code: "UNREACHABLE",
+  message: /fetch/i.test(message) ? "The server does not answer" : message,
+  remedy: "check that the server runs and that this machine can reach it, then try again",
+});
+
+/** Thrown by `request`. */
+export class RequestFailed extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+export const isSignedOut = (failure: Failure): boolean => failure.code === "UNAUTHORIZED";
