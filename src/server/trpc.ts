@@ -396,6 +396,8 @@ async function handle(c: Context<WebEnv>, doors: Doors): Promise<Response> {
       req: request,
       router,
       maxBatchSize: MAX_BATCH,
+      // Questions with large arguments do not fit into an address.
+      allowMethodOverride: true,
       createContext: (): ApiContext => ({
         caller,
         requestId,

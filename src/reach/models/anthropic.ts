@@ -264,6 +264,17 @@ function fetchThrough(
     }).catch(keep);
     // Already decompressed and of known length: those words about it no longer hold.
     const { "content-encoding": _encoding, "content-length": _length, ...rest } = headers;
-    return new Response(ReadableStream.from(kept(body)), { status, headers: rest });
+    const chunks = kept(body);
+    const stream = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return(undefined);
+      },
+    });
+    return new Response(stream, { status, headers: rest });
   };
 }

@@ -1,13 +1,9 @@
-// The console's door: sign-in by one-time link, a first page, why a call was decided as it was, sign-out.
+// The console's door: sign-in by one-time link or key, the pages of the web application with its files, sign-out.
 import { type Context, Hono } from "hono";
-import type { Caller, Verdict } from "../../contract/call.ts";
 import { AppError, CODES } from "../../contract/errors.ts";
-import type { ExecutionRecord } from "../../storage/store/store.ts";
-import { noticeOf } from "../api/approvals.ts";
-import { executionView } from "../api/record.ts";
-import { executionNotFound, iso } from "../api/shapes.ts";
 import type { Doors } from "../doors.ts";
-import { html, type Html, layout, NOTHING, pageHeaders, stylesheet, table } from "./html.ts";
+import { type ConsoleFiles, openConsoleFiles } from "./console-files.ts";
+import { CONSOLE_POLICY, html, type Html, layout, pageHeaders, stylesheet } from "./html.ts";
 import { isHttps } from "../http/origin.ts";
 import { failureOf, faultHeaders } from "../http/problem.ts";
 import {
@@ -22,19 +18,47 @@ import {
 } from "../http/request.ts";
 
 const COOKIE = "ostiary_session";
-const RECENT = 10;
-const WAITING = 50;
 const MAX_SIGN_IN_BYTES = 4_096;
+
+/**
+ * First segments of the pages of the web application (`console/src/app/router.tsx`). `a`, `e` and `x` are short links to
+ * an approval, an execution and its explanation.
+ */
+export const CONSOLE_PAGES = [
+  "executions",
+  "approvals",
+  "tools",
+  "explain",
+  "policies",
+  "relationships",
+  "audit",
+  "figures",
+  "servers",
+  "work",
+  "people",
+  "chat",
+  "settings",
+  "a",
+  "e",
+  "x",
+] as const;
 
 export function createConsole(doors: Doors): Hono<WebEnv> {
   const app = new Hono<WebEnv>();
+  const files = openConsoleFiles();
   app.onError((cause, c) => refusePage(c, doors, cause));
   app.get("/", async (c) => {
     const token = c.req.query("t");
     // A link checker that asks with HEAD must not use the link up.
     if (token !== undefined && c.req.method === "GET") return signIn(c, doors, token, "/");
-    return home(c, doors, await signedIn(c, doors));
+    return consolePage(c, doors, files);
   });
+  for (const name of CONSOLE_PAGES) {
+    app.get(`/${name}`, (c) => consolePage(c, doors, files));
+    app.get(`/${name}/*`, (c) => consolePage(c, doors, files));
+  }
+  // Scripts and styles hold nothing of the installation, so they need no credential.
+  app.get("/console/*", (c) => files.respond(c.req.raw));
   app.get("/style.css", (c) =>
     c.body(stylesheet, 200, {
       "Content-Type": "text/css; charset=utf-8",
@@ -42,7 +66,6 @@ export function createConsole(doors: Doors): Hono<WebEnv> {
     }),
   );
   app.post("/sign-in", (c) => signInWithKey(c, doors));
-  app.get("/x/:id", async (c) => explained(c, doors, await signedIn(c, doors)));
   app.post("/logout", async (c) => {
     await admit(doors, c, "POST");
     await doors.identity.signOut(c.req.header("cookie"));
@@ -52,7 +75,18 @@ export function createConsole(doors: Doors): Hono<WebEnv> {
   return app;
 }
 
-const signedIn = (c: Context<WebEnv>, doors: Doors): Promise<Caller> => admit(doors, c, "GET");
+/** Every page of the console is the same document; its script shows what the path names. */
+async function consolePage(
+  c: Context<WebEnv>,
+  doors: Doors,
+  files: ConsoleFiles,
+): Promise<Response> {
+  await admit(doors, c, "GET");
+  return c.body(await files.page(), 200, {
+    ...pageHeaders(CONSOLE_POLICY),
+    "Request-Id": requestIdOf(c, doors),
+  });
+}
 
 /** For people who have a key and not the server's machine: the key becomes a session that ends with it. */
 async function signInWithKey(c: Context<WebEnv>, doors: Doors): Promise<Response> {
@@ -75,7 +109,7 @@ async function signInWithKey(c: Context<WebEnv>, doors: Doors): Promise<Response
 
 /** A page of ours, else the first one. */
 function ownPath(path: string): string {
-  return /^\/(?![/\\])[\w\-./]{0,200}$/.test(path) ? path : "/";
+  return /^\/(?![/\\])[\w\-./~%?&=:,+*@]{0,2000}$/.test(path) ? path : "/";
 }
 
 async function signIn(
@@ -106,131 +140,6 @@ const cookieName = ({ settings }: Doors): string =>
 const cookieFlags = (doors: Doors): string =>
   `Path=/; HttpOnly; SameSite=Lax${isHttps(doors.settings) ? "; Secure" : ""}`;
 
-async function home(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<Response> {
-  const [waiting, recent] = await Promise.all([waitingFor(doors, caller), lastOf(doors, caller)]);
-  const { baseUrl, version } = doors.settings;
-  const capsule = caller.capsuleId ?? "none";
-  return page(
-    c,
-    doors,
-    "Ostiary",
-    html`
-      <h1>Ostiary</h1>
-      <p>
-        You are <strong>${caller.userId}</strong> (${caller.role}, level ${caller.level}, capsule
-        ${capsule}) of tenant ${caller.tenantId}.
-      </p>
-      <form method="post" action="/logout"><button>Sign out</button></form>
-      ${waiting}
-      <ul>
-        <li>
-          <a href="/docs">API reference</a>, <a href="/openapi.json">OpenAPI document</a>,
-          <a href="/docs/errors">error codes</a>
-        </li>
-        <li>MCP: <code>${baseUrl}/mcp</code></li>
-        <li>Version ${version}</li>
-      </ul>
-      <h2>Last executions</h2>
-      ${recent}
-    `,
-  );
-}
-
-/** What this person can decide now; nothing for everybody else. */
-async function waitingFor(doors: Doors, caller: Caller): Promise<Html> {
-  const { items } = await doors.approvals.list(caller, { state: "pending", limit: WAITING });
-  const rows = items
-    .filter(({ mayDecide }) => mayDecide)
-    .map((a) => ({
-      cells: [
-        html`<a href="/a/${a.id}"><code>${a.id}</code></a>`,
-        a.requester,
-        a.toolName,
-        iso(a.createdAt),
-        iso(a.expiresAt),
-      ],
-    }));
-  if (rows.length === 0) return NOTHING;
-  const heads = ["approval", "asked by", "tool", "asked at", "runs out at"];
-  return html`<h2>Waiting for your decision</h2>
-    ${table(heads, rows)}`;
-}
-
-async function lastOf(doors: Doors, caller: Caller): Promise<Html> {
-  // Administrators want to know what their agents do; what they did themselves is among it.
-  const whose = caller.role === "admin" ? { userId: "*" } : {};
-  const { executions } = await doors.history.list(caller, { limit: RECENT, ...whose });
-  if (executions.length === 0)
-    return html`<p>None yet. Try <code>ostiary call system/echo text=hello</code></p>`;
-  const rows = executions.map(executionView).map((e) => ({
-    cells: [
-      html`<a href="/x/${e.id}"><code>${e.id}</code></a>`,
-      e.userId,
-      e.toolName,
-      e.status + (e.errorCode === undefined ? "" : ` (${e.errorCode})`),
-      e.startTime,
-      e.executionTime ?? "",
-    ],
-  }));
-  return table(["id", "user", "tool", "status", "started", "ms"], rows);
-}
-
-/** Who agreed to it, or did not; nothing when nobody was asked. */
-async function decidedBy(record: ExecutionRecord, caller: Caller, doors: Doors): Promise<Html> {
-  const notice =
-    record.approvalId === null ? null : await noticeOf(caller, record.approvalId, doors);
-  if (notice === null) return html``;
-  const link = html`<a href="/a/${notice.id}">approval</a>`;
-  const people = notice.decidedBy?.join(" and ") ?? "";
-  if (people === "") return html`<p>${link}: ${notice.state}</p>`;
-  const verb = notice.state === "declined" ? "declined by" : "agreed to by";
-  const self = notice.selfApproved ? ", self-approved" : "";
-  return html`<p>${verb} <strong>${people}</strong> (${link}: ${notice.state}${self})</p>`;
-}
-
-async function explained(c: Context<WebEnv>, doors: Doors, caller: Caller): Promise<Response> {
-  const id = c.req.param("id") ?? "";
-  const record = await doors.history.read(caller, id);
-  if (!record) throw executionNotFound(id);
-  const { gates, ...facts } = executionView(record);
-  const rows = ((gates ?? []) as readonly Verdict[]).map((gate) => ({
-    cells: [gate.stage, gate.verdict, gate.reason ?? "", gate.message ?? "", gate.remedy ?? ""],
-  }));
-  const heads = ["stage", "verdict", "reason", "message", "remedy"];
-  const { userId, keyId, capsuleId, entry } = record;
-  const through = `key ${keyId ?? "none"}, capsule ${capsuleId ?? "none"}, over ${entry}`;
-  return page(
-    c,
-    doors,
-    id,
-    html`
-      <p><a href="/">Ostiary</a></p>
-      <h1><code>${id}</code></h1>
-      <p>asked by <strong>${userId}</strong> (${through})</p>
-      <p>
-        ${record.requestedName}:
-        ${record.status}${record.error === null ? "" : ` – ${record.error}`}
-      </p>
-      ${await decidedBy(record, caller, doors)}
-      ${
-        rows.length === 0
-          ? NOTHING
-          : html`<h2>Gate</h2>
-              ${table(heads, rows)}`
-      }
-      <h2>Record</h2>
-      <pre>${JSON.stringify(facts, null, 2)}</pre>
-    `,
-  );
-}
-
-function page(c: Context<WebEnv>, doors: Doors, title: string, body: Html): Response {
-  return c.body(layout(title, body), 200, {
-    ...pageHeaders(),
-    "Request-Id": requestIdOf(c, doors),
-  });
-}
-
 /** Browsers get a page that says how to sign in; programs the problem document. */
 export function refusePage(c: Context<WebEnv>, doors: Doors, cause: unknown): Response {
   if (!(c.req.header("accept") ?? "").includes("text/html")) return refuse(c, doors, cause);
@@ -256,7 +165,8 @@ export function refusePage(c: Context<WebEnv>, doors: Doors, cause: unknown): Re
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 function signInForm(c: Context<WebEnv>): Html {
-  const next = ownPath(c.get("next") ?? c.req.path);
+  const { pathname, search } = new URL(c.req.url);
+  const next = ownPath(c.get("next") ?? `${pathname}${search}`);
   return html`
     <h2>Sign in</h2>
     <form method="post" action="/sign-in">

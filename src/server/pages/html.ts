@@ -72,6 +72,9 @@ const BASE_POLICY =
 
 export const PAGE_POLICY = `${BASE_POLICY}; style-src 'self'; img-src 'self' data:`;
 
+/** The console: scripts, styles and requests of our own origin alone. Text never becomes markup (Trusted Types). */
+export const CONSOLE_POLICY = `${BASE_POLICY}; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; media-src 'self' blob:; manifest-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'`;
+
 /** Scalar adds style elements as it runs and draws icons from data URLs; scripts come from us alone. */
 export const DOCS_POLICY = `${BASE_POLICY}; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:`;
 
