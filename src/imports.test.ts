@@ -236,7 +236,7 @@ const DANGERS: Record<string, readonly string[]> = {
     "server/pages/docs.ts",
     "governance/rules/arguments/",
     "governance/rules/files/folder.ts",
-    "governance/rules/path-rules.ts",
+    "governance/rules/paths/links.ts",
     "storage/ledger/checkpoint-file.ts",
     "storage/ledger/segments.ts",
     "governance/modes/machine.ts",
