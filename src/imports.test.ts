@@ -146,7 +146,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
       "agents/agents.ts",
       "agents/chat/session.ts",
       "app/client-taint.ts",
-      "core/identity/index.ts",
+      "core/identity/key-callers.ts",
       "core/run/cache.ts",
     ],
     why: "what agents and clients have read; callers by rights and keys; answers that may be given again",
