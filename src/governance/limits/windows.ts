@@ -22,7 +22,7 @@ export interface RateRules {
   readonly mode: Mode;
   /** What this caller is held to for its bad manners; null when to nothing. */
   readonly throttle: Throttle | null;
-  /** False: only what protects the house stays, the mode's window and the throttle. */
+  /** False: only what protects the server stays, the mode's window and the throttle. */
   readonly enabled: boolean;
 }
 
