@@ -40,7 +40,7 @@ export function createRefusalCounts(p: {
     const count = counts.add(callerKey(caller), at, rule.forSeconds * 1000);
     if (!rule.throttle || count < rule.threshold) return;
     const because = `${count} ${what} within ${durationText(rule.forSeconds)}`;
-    if (throttles.hold(callerKey(caller), rule.throttle, because))
+    if (throttles.throttle(callerKey(caller), rule.throttle, because))
       p.onThrottle(caller, sensor, count);
   };
 

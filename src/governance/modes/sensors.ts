@@ -18,7 +18,7 @@ export interface SensorStatus extends SensorReading {
   readonly over: boolean;
   readonly firingSince: number | null;
   readonly forSeconds: number;
-  /** Something that is over at once, and still is for a person to look into. */
+  /** An incident that ends by itself, but that a person should look into. */
   readonly incident?: string;
   /** What was used up, and during what. */
   readonly cause?: string;
@@ -27,9 +27,9 @@ export interface SensorStatus extends SensorReading {
 export interface Sensors {
   /** Called for every call that ended or was refused: counts, and nothing else. */
   signal(signal: ModeSignal): void;
-  /** One sample of the window. What failed while this instance was cut off from the store of all is not counted. */
+  /** One sample of the window. What failed while this instance did not reach the shared store is not counted. */
   sample(options?: { cutOff?: boolean }): Promise<void>;
-  /** Judges the window; answers those that began to fire. */
+  /** Evaluates the window; returns those that began to fire. */
   evaluate(): readonly SensorStatus[];
   statuses(): readonly SensorStatus[];
   /** Since when no sensor that acts has been firing; null while one is. */
@@ -43,7 +43,7 @@ export interface SensorPowers {
   readonly machine: MachineSensors;
   readonly rules: () => SensorRules;
   readonly now: () => number;
-  /** A caller went over a sensor's threshold and is held to fewer calls from now on. */
+  /** A caller went over a sensor's threshold and is throttled from now on. */
   readonly onThrottle: (caller: Caller, sensor: SensorName, count: number) => void;
 }
 
