@@ -46,7 +46,7 @@ export function createRequests(
   };
 }
 
-/** Changes of other instances may not have arrived here: only the newest state will do. */
+/** Changes of other instances may not have arrived here: only the newest state is safe. */
 function mayHaveMissed(follower: EmbeddedPowers["follower"]): boolean {
   try {
     follower?.assertFresh();
