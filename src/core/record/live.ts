@@ -21,9 +21,9 @@ export interface LiveEvent {
 
 export interface Live {
   /**
-   * What concerns the caller from now on, or (with `after`) from the log first, nothing missing and nothing twice.
-   * Ends when the signal fires; `callerNow` says with which rights, where those may change. A reader that falls too
-   * far behind is cut off and may resume.
+   * What concerns the caller from now on, or (with `after`) from the log first, nothing missing and nothing twice. Ends
+   * when the signal fires; `callerNow` gives the present rights, where those may change. A reader that falls too far
+   * behind is cut off and may resume.
    */
   subscribe(
     caller: Caller,

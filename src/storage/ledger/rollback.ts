@@ -1,4 +1,4 @@
-// At start: does the database still hold what the last checkpoint outside of it says? An older copy that was put back,
+// At start: does the database still hold what the last checkpoint outside of it names? An older copy that was put back,
 // or a log that was cut, does not. A restore on purpose must be possible, so it is reported and not refused.
 import type { CheckpointRow, Store } from "../store/store.ts";
 import { checkpointText, type Checkpoint, type Signed } from "./lines.ts";

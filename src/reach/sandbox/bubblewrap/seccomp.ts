@@ -1,5 +1,6 @@
-// The second lock: system calls that no job needs and that have opened boxes before, as a classic BPF program.
-// A call that only reads or computes is left alone; whatever mounts, traces, loads or reaches another family is not.
+// The second protection: refuses system calls that no job needs and that have been used to leave sandboxes, as a
+// classic BPF program. Calls that only read or compute are allowed; those that mount, trace, load or use another
+// address family are not.
 
 type Machine = "x64" | "arm64";
 
@@ -40,7 +41,7 @@ const DENIED: Record<string, readonly [x64: number | null, arm64: number | null]
   pidfd_getfd: [438, 438],
   process_madvise: [440, 440],
   move_pages: [279, 239],
-  // Wide doors into the kernel.
+  // Large attack surfaces of the kernel.
   bpf: [321, 280],
   userfaultfd: [323, 282],
   perf_event_open: [298, 241],
@@ -71,7 +72,7 @@ const DENIED: Record<string, readonly [x64: number | null, arm64: number | null]
   nfsservctl: [180, 42],
 };
 
-/** How a process comes to be, besides clone; `execveat` runs a file that has no name. */
+/** Calls that start a process, besides clone; `execveat` runs a file that has no name. */
 const STARTING: Record<string, readonly [x64: number | null, arm64: number | null]> = {
   fork: [57, null],
   vfork: [58, null],
