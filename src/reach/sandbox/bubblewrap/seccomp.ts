@@ -118,7 +118,7 @@ export interface FilterOptions {
   readonly machine: Machine;
   /** A browser talks to its own processes over them. */
   readonly unixSockets: boolean;
-  /** Threads, but no other process: nothing that the program could be talked into starting. */
+  /** Threads, but no other process: a compromised program cannot start another one. */
   readonly startsNothing?: boolean;
 }
 
@@ -129,7 +129,7 @@ export function seccompFilter({
 }: FilterOptions): Buffer {
   const column = machine === "x64" ? 0 : 1;
   const families = unixSockets ? [AF_UNIX, ...FAMILIES] : FAMILIES;
-  /** A call that is judged by one of its arguments; falls through to the end of the block, then allows. */
+  /** A call that is checked by one of its arguments; falls through to the end of the block, then allows. */
   const judged = (name: keyof typeof SPECIAL, body: readonly Instruction[]): Instruction[] => [
     unlessEqual(SPECIAL[name][column], body.length),
     ...body,
@@ -144,7 +144,7 @@ export function seccompFilter({
       const number = numbers[column];
       return number === null ? [] : [unlessEqual(number, 1), answer(retErrno(EPERM))];
     }),
-    // Its flags lie behind a pointer; programs fall back to clone, whose flags can be seen.
+    // Its flags are behind a pointer; programs fall back to clone, whose flags can be checked.
     unlessEqual(SPECIAL.clone3[column], 1),
     answer(retErrno(ENOSYS)),
     ...judged("clone", [
