@@ -46,7 +46,7 @@ class CallLines implements CallObserver {
   }
 
   judged(): void {
-    // Told with the end.
+    // Written with the end.
   }
 
   started(): void {
@@ -56,7 +56,7 @@ class CallLines implements CallObserver {
   }
 
   finished(): void {
-    // Told with the end.
+    // Written with the end.
   }
 
   ended(outcome: Outcome): void {

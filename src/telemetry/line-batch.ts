@@ -57,7 +57,7 @@ export function lineBatch(open: () => BackgroundStream, now: () => number): Line
       try {
         stream?.flushSync();
       } catch {
-        // Whoever read the log has gone: there is nobody left to tell.
+        // The reader of the log has gone: the loss cannot be reported.
       }
     },
   };

@@ -22,7 +22,7 @@ export async function callerOf(
   return Object.freeze({
     tenantId: user.tenantId,
     userId: user.id,
-    // A key that was given only some scopes does not administer, whoever owns it.
+    // A key that was given only some scopes does not administer, even if its owner does.
     role:
       user.role === "admin" && (scopes.includes("*") || scopes.includes("admin"))
         ? "admin"

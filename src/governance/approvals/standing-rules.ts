@@ -29,7 +29,7 @@ export function createStandingRules(
     const began = epoch;
     const rows = await standingRules.active(tenantId, p.now());
     const rules = rows.map((row) => ({ row, fits: compileMatches(row.matches) }));
-    // Where others write too, nothing is remembered: a rule revoked anywhere must count at once. Asking is rare.
+    // Where others write too, nothing is cached: a rule revoked anywhere must count at once. Asking is rare.
     if (!p.store.shared && began === epoch) known.set(tenantId, rules);
     return rules;
   };

@@ -109,7 +109,7 @@ function argumentsOf(json: string): Pick<ModelToolCall, "arguments" | "unreadabl
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return { arguments: value as JsonObject };
   } catch {
-    // Told below.
+    // Handled below.
   }
   return { arguments: {}, unreadable: json.slice(0, MAX_UNREADABLE) };
 }
