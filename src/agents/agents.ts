@@ -11,6 +11,7 @@ import type {
 } from "../contract/powers/model.ts";
 import { joinTaint, taintIn, type TaintSource } from "../contract/taint.ts";
 import type { Tool } from "../contract/tool.ts";
+import { waitAtMost } from "../util/async/wait.ts";
 import type { Ids } from "../util/ids.ts";
 import { sourcesBehind, type AgentsHere, type LiveAgent } from "./live-agent.ts";
 import type { ModelUse } from "../governance/limits/model-use.ts";
@@ -125,7 +126,7 @@ export function createAgents(p: AgentsPowers): Agents {
       );
     },
     async wait(caller, agentId, ms, signal) {
-      await timed(live.get(agentId)?.ended ?? Promise.resolve(), ms, signal);
+      await waitAtMost(live.get(agentId)?.ended ?? Promise.resolve(), ms, signal);
       return find(caller, agentId);
     },
     async say(call, agentId, message) {
@@ -188,23 +189,4 @@ export function createAgents(p: AgentsPowers): Agents {
       await Promise.allSettled([...live.values()].map(({ ended }) => ended));
     },
   };
-}
-
-/** Resolves when the work has, the time is over or the signal fires. */
-export async function timed(
-  work: Promise<unknown>,
-  ms: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const { promise: enough, resolve } = Promise.withResolvers<void>();
-  const wake = (): void => resolve();
-  signal.addEventListener("abort", wake, { once: true });
-  if (signal.aborted) resolve();
-  const timer = setTimeout(wake, Math.max(0, ms));
-  try {
-    await Promise.race([work, enough]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", wake);
-  }
 }

@@ -2,8 +2,8 @@
 import type { Call, Caller } from "../contract/call.ts";
 import { AppError } from "../contract/errors.ts";
 import type { QuestionRow, QuestionState, Store } from "../storage/store/store.ts";
+import { waitAtMost } from "../util/async/wait.ts";
 import type { Ids } from "../util/ids.ts";
-import { timed } from "./agents.ts";
 
 export interface Questions {
   /** Waits for the answer, at most `waitMs`. */
@@ -38,7 +38,7 @@ export interface QuestionsPowers {
   ) => Promise<void>;
 }
 
-const LOOK_EVERY_MS = 1_000;
+const READ_EVERY_MS = 1_000;
 /** A person is asked so often, and no oftener. */
 const PER_MINUTE = 10;
 const MINUTE_MS = 60_000;
@@ -58,19 +58,19 @@ export function createQuestions(p: QuestionsPowers): Questions {
     let latest = row;
     const until = performance.now() + waitMs;
     try {
-      // Looked at before each wait, registered before each look: no answer is missed.
-      for (let told = false; latest.state === "pending" && !signal.aborted;) {
+      // Registered before each read, read before each wait: no answer is missed.
+      for (let isAnnounced = false; latest.state === "pending" && !signal.aborted;) {
         const { promise: woken, resolve } = Promise.withResolvers<void>();
         waiting.set(row.id, resolve);
-        if (!told) {
+        if (!isAnnounced) {
           await p.note("question.asked", call.caller, row);
           for (const listener of [...listeners]) listener(call, row);
         }
-        told = true;
+        isAnnounced = true;
         latest = (await p.questions.get(row.tenantId, row.id)) ?? latest;
         const left = until - performance.now();
         if (latest.state !== "pending" || left <= 0) break;
-        await timed(woken, p.shared ? Math.min(left, LOOK_EVERY_MS) : left, signal);
+        await waitAtMost(woken, p.shared ? Math.min(left, READ_EVERY_MS) : left, signal);
       }
     } finally {
       waiting.delete(row.id);

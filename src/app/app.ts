@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Engine } from "../core/engine/engine.ts";
 import type { GatePowers } from "../core/gate/index.ts";
 import { LOCAL_TENANT, OWNER } from "../core/identity/bootstrap.ts";
-import { callerOf } from "../core/identity/index.ts";
+import { callerOf } from "../core/identity/caller-of.ts";
 import type { DataDir } from "../storage/data-dir.ts";
 import type { Ledger } from "../storage/ledger/ledger.ts";
 import type { Store } from "../storage/store/store.ts";

@@ -120,7 +120,7 @@ function fromEnvironment(
   for (const leaf of layout.leaves.values()) {
     known.add(leaf.env);
     const written = env[leaf.env];
-    // An empty variable is how compose files and shells say "not set".
+    // Compose files and shells write "not set" as an empty variable.
     if (written !== undefined && written !== "")
       settings.set(leaf.key, {
         source: "environment",

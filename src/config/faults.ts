@@ -28,7 +28,7 @@ export function fault(where: string, key: string, message: string): ConfigFault 
   return { where, key, message };
 }
 
-/** The words for what the schema refused: what was expected, what was got. */
+/** The message for a refusal by the schema: what was expected, what was got. */
 export function refusal(leaf: Leaf, issue: z.core.$ZodIssue, given: unknown): string {
   if (leaf.kind === "map" && issue.path.length > 0)
     return `entry ${issue.path.map(String).join(".")}: ${issue.message}`;

@@ -6,7 +6,7 @@ export interface ReferenceBase {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Relative files are looked up here. */
   readonly folder: string;
-  /** Told of every file that is read. */
+  /** Called for every file that is read. */
   readonly onFile?: (path: string) => void;
 }
 
@@ -16,7 +16,7 @@ export function hasReference(text: string): boolean {
   return /\$\{/.test(text);
 }
 
-/** Replaces each reference by what it stands for; `$${` stays a literal `${`. Faults are texts. */
+/** Replaces each reference by its value; `$${` stays a literal `${`. Faults are texts. */
 export function resolveReferences(
   text: string,
   base: ReferenceBase,

@@ -18,7 +18,7 @@ import { mcpServersConfig } from "../reach/upstream/config.ts";
 interface Extra {
   "x-env"?: string;
   "x-flag"?: string;
-  /** JSON Schema's word for a secret: may be set, is never shown. */
+  /** JSON Schema's annotation for a secret: may be set, is never shown. */
   writeOnly?: true;
 }
 

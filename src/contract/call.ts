@@ -27,7 +27,7 @@ export type Status = (typeof STATUSES)[number];
 export type CancelReason = "user" | "timeout" | "shutdown";
 
 export const MODES = ["NORMAL", "ALERT", "DEGRADED", "LOCKDOWN", "RECOVERY"] as const;
-/** How careful the whole house is at the moment. */
+/** How careful the whole server is at the moment. */
 export type Mode = (typeof MODES)[number];
 
 export interface KeyLimits {

@@ -113,7 +113,7 @@ export interface ClientTaint {
   read(caller: Caller, sessionId: string | null, outcome: Outcome): void;
 }
 
-/** Told with an empty list while the flag is off. */
+/** Sent with the empty list of tools while the flag is off. */
 export const TOOLS_OFF = "The tools are switched off (features.mcpTools): nobody sees or runs any.";
 
 export interface ReplayQuestion {

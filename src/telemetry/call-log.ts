@@ -23,7 +23,7 @@ export const idsOf = ({ id, trace, caller }: Pick<Call, "id" | "trace" | "caller
   userId: caller.userId,
 });
 
-/** Null: there are no such lines, and nobody works for them. */
+/** Null: there are no such lines, and nothing is computed for them. */
 export function callLog(lines: "all" | "failures" | "none", p: CallLogPowers): Observe | null {
   if (lines === "none") return null;
   const show = shownContent(p.masked);
@@ -46,7 +46,7 @@ class CallLines implements CallObserver {
   }
 
   judged(): void {
-    // Told with the end.
+    // Written with the end.
   }
 
   started(): void {
@@ -56,7 +56,7 @@ class CallLines implements CallObserver {
   }
 
   finished(): void {
-    // Told with the end.
+    // Written with the end.
   }
 
   ended(outcome: Outcome): void {

@@ -88,7 +88,7 @@ export class CallSpans implements CallObserver {
     if (outcome === null) writer.attribute(ATTR.errorType, code);
     else {
       writer.attribute(ATTR.status, outcome.status);
-      // What was told before stands under its first id.
+      // A replayed answer has the id of the first execution.
       writer.attribute(ATTR.execution, outcome.executionId);
       if (outcome.approval) writer.attribute(ATTR.approval, outcome.approval.id);
       if (outcome.error) {

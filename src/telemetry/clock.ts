@@ -1,5 +1,5 @@
-// Spans are timed by the steady clock, which the wall clock leaves behind over days: between batches the way from one
-// to the other is looked at again, so that one trace keeps one measure.
+// Spans are timed by the monotonic clock, which drifts from the wall clock over days: the offset is measured again
+// between batches, so that it is the same within one trace.
 
 const TOLERATED_MS = 5;
 

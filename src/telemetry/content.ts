@@ -13,7 +13,7 @@ export const shownContent =
       const text = JSON.stringify(masked(value, MAX_CHARACTERS));
       return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
     } catch {
-      // Whoever watches a call must not break it; and what cannot be masked is not shown.
+      // Telemetry must not break a call; and what cannot be masked is not sent.
       return "[not shown]";
     }
   };

@@ -45,7 +45,7 @@ export class Durations {
     this.#since = nanoseconds(now);
   }
 
-  /** Always the same for the same labels: whoever counts often keeps it. */
+  /** Always the same object for the same labels, so that frequent callers keep it. */
   series(side: Side, labels: Attributes): Series {
     const all = this.#sides[side];
     const isFull = all.size >= MAX_SERIES;

@@ -1,4 +1,4 @@
-// Events of spans, made once and kept with holes for their times: what calls go through is nearly always the same.
+// Events of spans, made once and kept with holes for their times: most calls pass the same stages.
 import type { Verdict } from "../contract/call.ts";
 import { ATTR, SPAN } from "./names.ts";
 import { attributeFields, field, fixed64Field, textField, varintSize } from "./protobuf.ts";

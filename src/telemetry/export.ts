@@ -24,7 +24,7 @@ export interface ExportPowers {
   readonly headers: Readonly<Record<string, string>>;
   readonly maxSpans: number;
   readonly maxBytes: number;
-  /** `rejected`: what the receiver did not want of it. */
+  /** `rejected`: how many items the receiver did not accept. */
   readonly sent: (parcel: Parcel, rejected: number) => void;
   readonly lost: (parcel: Parcel, why: string) => void;
 }

@@ -1,9 +1,9 @@
 // Lines that come with every call: written together some times a second, and later where the reader is slow. No call
-// ever waits for whoever reads the log.
+// ever waits for the reader of the log.
 
 /** A stream that writes in the background, as pino's destinations do. */
 export interface BackgroundStream {
-  /** Emits "drop" at once where too much waits already. */
+  /** Emits "drop" at once when its buffer is full. */
   write(text: string): unknown;
   flushSync(): void;
   on(event: "drop", listener: () => void): unknown;
@@ -12,7 +12,7 @@ export interface BackgroundStream {
 export interface LineBatch {
   /** A whole line, with its end. */
   add(line: string): void;
-  /** Writes what there is. */
+  /** Writes the waiting lines. */
   close(): void;
 }
 
@@ -25,7 +25,7 @@ export function lineBatch(open: () => BackgroundStream, now: () => number): Line
   let stream: BackgroundStream | null = null;
   let text = "";
   let count = 0;
-  /** Lines that nobody took; told as soon as there is room again. */
+  /** Lines that were dropped; reported as soon as there is room again. */
   let lost = 0;
   let isDropped = false;
   let timer: NodeJS.Timeout | null = null;
@@ -57,7 +57,7 @@ export function lineBatch(open: () => BackgroundStream, now: () => number): Line
       try {
         stream?.flushSync();
       } catch {
-        // Whoever read the log has gone: there is nobody left to tell.
+        // The reader of the log has gone: the loss cannot be reported.
       }
     },
   };

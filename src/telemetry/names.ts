@@ -7,7 +7,7 @@ export const SPAN = {
   execTool: "exec_tool",
   gate: (stage: string): string => `gate ${stage}`,
   executeTool: (tool: string): string => `execute_tool ${tool}`,
-  /** `tools/call file_read`; a name that no tool has would be anybody's text. */
+  /** `tools/call file_read`; a name that no tool has is arbitrary text of the client. */
   mcp: (method: string, target: string | null): string =>
     target === null ? method : `${method} ${target}`,
   model: (operation: string, model: string): string => `${operation} ${model}`,
@@ -87,7 +87,7 @@ export const TOOL_ERROR = "tool_error";
 /** What the conventions call a value that is not one of those known. */
 export const OTHER = "_OTHER";
 
-/** Methods a client may send; anything else is told as OTHER, since clients choose the text. */
+/** Methods a client may send; anything else is reported as OTHER, since clients choose the text. */
 export const MCP_METHODS: ReadonlySet<string> = new Set([
   "completion/complete",
   "initialize",

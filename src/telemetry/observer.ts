@@ -1,7 +1,7 @@
-// Who watches one call on its way through the engine. Nobody, by default: then every step is an empty function.
+// Observes one call on its way through the engine. The default observer does nothing.
 import type { Call, Outcome, Verdict } from "../contract/call.ts";
 
-/** What the gate left behind, as far as watchers care. */
+/** The result of the gate, as far as observers need it. */
 export interface Judged {
   readonly gates: readonly Verdict[];
   /** The stages that had to wait for an engine. */
@@ -10,7 +10,7 @@ export interface Judged {
   readonly at: number;
 }
 
-/** Told in this order; a call that is refused is never started. */
+/** Called in this order; a call that is refused is never started. */
 export interface CallObserver {
   judged(trail: Judged): void;
   started(): void;
@@ -35,7 +35,7 @@ const NOBODY: CallObserver = Object.freeze({
 
 export const observeNothing: Observe = () => NOBODY;
 
-/** All that are there; one alone is not wrapped. */
+/** Combines those that exist; a single one is not wrapped. */
 export function observers(all: readonly (Observe | null)[]): Observe {
   const present = all.filter((observe) => observe !== null);
   const [first = observeNothing, ...others] = present;

@@ -12,7 +12,7 @@ const MAX_KNOWN = 8_192;
 export class Operation {
   /** Of its spans. */
   readonly head: Uint8Array;
-  /** What requests said besides, and what was said of them, the last time. */
+  /** The attributes of the last request, and what they were made from. */
   readonly request = nothingRepeated();
   readonly answer = nothingRepeated();
   readonly #labels: Attributes;

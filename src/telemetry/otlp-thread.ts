@@ -1,5 +1,5 @@
-// The thread that sends: messages come finished from the main thread, and a receiver that is slow, far or away keeps
-// nobody waiting.
+// The thread that sends: messages come finished from the main thread, and no call waits for a receiver that is slow or
+// not reachable.
 import { parentPort, workerData } from "node:worker_threads";
 import { openExport, type ExportPowers, type Parcel } from "./export.ts";
 import type { FromThread, ThreadData, ToThread } from "./sender.ts";
@@ -36,7 +36,7 @@ const traces = open({
     tell({ ...done(parcel), why });
   },
 });
-// The next message says all of it again.
+// The next message contains all of it again.
 const metrics = open({ signal: "metrics", sent: () => undefined, lost: () => undefined });
 
 async function close(): Promise<void> {

@@ -122,7 +122,7 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
   }
 }
 
-/** What was decided travels with the trace: below the door nobody asks again. */
+/** The sampling decision travels with the trace: it is made at the door only. */
 function withDecision(trace: Trace, isRecorded: (trace: Trace) => boolean): Trace {
   const isKept = isRecorded(trace);
   if (isKept === (trace.sampled !== false)) return trace;

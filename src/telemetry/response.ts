@@ -1,11 +1,11 @@
-// How many items a receiver rejected although it took the message:
-// response { 1: partial_success { 1: rejected, 2: why } }, as protobuf or, from receivers that answer so, as JSON.
+// How many items a receiver rejected although it took the message: response { 1: partial_success { 1: rejected, 2: why
+// } }, as protobuf or, from some receivers, as JSON.
 
 const OPENING_BRACE = 0x7b;
 
 export function rejectedIn(answer: Uint8Array): number {
   if (answer[0] === OPENING_BRACE) return rejectedInJson(Buffer.from(answer).toString("utf8"));
-  // Only these two fields can stand at the start; whatever else an answer says is no rejection.
+  // Only these two fields can stand at the start; anything else in an answer is no rejection.
   if (answer[0] !== 0x0a) return 0;
   const inner = varintAt(answer, 1);
   return answer[inner.end] === 0x08 ? varintAt(answer, inner.end + 1).value : 0;

@@ -1,5 +1,5 @@
-// Which traces are recorded. A pure function of the trace id and the parent's word, so that every span of a trace, on
-// every instance, is decided alike.
+// Which traces are recorded. A pure function of the trace id and the parent's decision, so that every span of a trace,
+// on every instance, gets the same decision.
 import type { Trace } from "../contract/call.ts";
 import type { Sampler } from "./samplers.ts";
 

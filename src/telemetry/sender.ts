@@ -1,4 +1,4 @@
-// The main thread's side of the thread that speaks OTLP: hands messages over and keeps count. Nothing here waits, and a
+// The main thread's side of the thread that sends OTLP: passes messages to it and counts. Nothing here waits, and a
 // thread that dies or falls behind loses spans, not calls.
 import { Worker } from "node:worker_threads";
 import { HEAD_FRAME, headOf, type Origin } from "./protobuf.ts";
@@ -52,10 +52,10 @@ export interface SenderPowers {
 const FULL_AT_BYTES = 960_000;
 const CAPACITY = 1024 * 1024;
 const MAX_UNDERWAY = 16_384;
-/** The last words of a server that stops; whoever does not take them by then goes without. */
+/** How long a stopping server tries to deliver its last spans. */
 const FLUSH_MS = 3_000;
 const REOPEN_MS = 10_000;
-/** A receiver that is away is mentioned, not lamented. */
+/** A receiver that is not reachable is logged at most this often. */
 const SAY_EVERY_MS = 60_000;
 
 const entry = new URL(
@@ -77,7 +77,7 @@ export function openSender(p: SenderPowers): Sender {
   let worker: Worker | null = null;
   let diedAt = -Infinity;
   let saidAt = -Infinity;
-  /** Of threads that have ended, and what no thread got to see. */
+  /** Counts of threads that have ended, and of messages that no thread received. */
   let past: SpanFigures = { sent: 0, dropped: 0 };
   let present: SpanFigures = { sent: 0, dropped: 0 };
   let closed: (() => void) | null = null;

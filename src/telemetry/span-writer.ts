@@ -85,8 +85,8 @@ export class SpanWriter {
 
   /**
    * The spans so far with a head before them; the next begin anew. They are written where this thread alone writes,
-   * which is quicker than memory that another has just read. A long message goes in shared memory, and whoever has it
-   * gives that back with `recycle`: fresh memory costs more than all the writing.
+   * which is quicker than memory that another has just read. A long message goes in shared memory, and its receiver
+   * gives that back with `recycle`: new memory costs more than all the writing.
    */
   take(head: Uint8Array): Uint8Array<ArrayBuffer> | Uint8Array<SharedArrayBuffer> {
     const from = this.#headroom - head.length;
@@ -114,7 +114,7 @@ export class SpanWriter {
 
   /** The same for spans of which there are many: `head` is made once. */
   beginAs(head: Uint8Array, trace: Trace, began: number, ended: number): void {
-    // Whatever broke off in the middle of a span takes that one span with it, not the message.
+    // A failure in the middle of a span loses that span, not the message.
     if (this.#isOpen) this.#at = this.#start;
     this.#isOpen = true;
     this.#ensure(128);
@@ -187,7 +187,7 @@ export class SpanWriter {
     this.#at += 5;
   }
 
-  /** `error`: the span failed, with these words. They are ours; no message of a tool goes out here. */
+  /** `error`: the span failed, with this text. It is the server's own; no message of a tool is sent here. */
   end(error?: string): void {
     if (error !== undefined) {
       const message = textField(2, error);

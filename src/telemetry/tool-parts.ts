@@ -84,7 +84,7 @@ const aboutCall = (
   policyVersion: string,
 ): Attributes => ({
   [ATTR.operation]: EXECUTE_TOOL,
-  // Of a name that no tool has nothing is told: it is anybody's text.
+  // A name that no tool has is not sent: it is arbitrary text of the client.
   ...(tool === null ? {} : { [ATTR.toolName]: tool.name, [ATTR.toolPin]: tool.pin }),
   [ATTR.tenant]: caller.tenantId,
   [ATTR.callerKind]: caller.via,

@@ -7,13 +7,13 @@ import { observeNothing, type Observe } from "./observer.ts";
 import type { Sampler } from "./samplers.ts";
 
 export interface Tracing {
-  /** False: nothing leaves, and whoever would have to work for a span may skip it. */
+  /** False: nothing is sent, and work for a span may be skipped. */
   readonly on: boolean;
   /** A request at a door: a SERVER span. */
   request(incoming: Incoming): RequestSpan;
   /** The spans of one call in the engine. */
   readonly observe: Observe;
-  /** Something asked of somebody else on behalf of a call: a CLIENT span. */
+  /** A request to another server on behalf of a call: a CLIENT span. */
   client(call: Pick<Call, "trace">, asked: Asked): ClientSpan;
   /** Is a trace that begins here recorded? */
   samples(traceId: string): boolean;
@@ -46,7 +46,7 @@ export interface Incoming {
    * not there is skipped.
    */
   readonly pairs?: Pairs | undefined;
-  /** A request of MCP: its method and tool are told, and counted in `mcp.server.operation.duration`. */
+  /** A request of MCP: its method and tool become attributes, and labels in `mcp.server.operation.duration`. */
   readonly mcp?: McpOperation & { readonly id: string };
 }
 
@@ -62,12 +62,12 @@ export interface McpOperation {
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface RequestSpan {
-  /** Hand this on instead of what came in; null while tracing is off. */
+  /** Pass this on instead of the incoming context; null while tracing is off. */
   readonly context: TraceContext | null;
   caller(caller: Caller): void;
   /** How the call went that the request was for. */
   outcome(outcome: Outcome): void;
-  /** The protocol's own error, e.g. -32602, or a code such as UNAVAILABLE. */
+  /** The protocol's error code, e.g. -32602, or a code such as UNAVAILABLE. */
   failed(code: string | number): void;
   /** Only the first counts. */
   end(httpStatus?: number): void;
@@ -100,7 +100,7 @@ export const NO_TRACING: Tracing = Object.freeze({
   on: false,
   request: () => NO_REQUEST_SPAN,
   observe: observeNothing,
-  // Whoever is asked may still go on with the trace that came in.
+  // The other side may still continue the incoming trace.
   client: ({ trace }) => ({ context: contextOf(trace), end: nothing }),
   samples: () => true,
   figures: () => ({ sent: 0, dropped: 0 }),

@@ -1,4 +1,4 @@
-// Names that other systems use for our tools, where their arguments differ too. Plain aliases stand on the tools.
+// Names that other systems use for our tools, where their arguments differ too. Plain aliases are fields of the tools.
 import type { Json, JsonObject } from "../contract/call.ts";
 import { AppError } from "../contract/errors.ts";
 
@@ -17,12 +17,12 @@ const RENAMED: Readonly<Record<string, Readonly<Record<string, Rename>>>> = {
   document_ingest: { attachment_id: { to: "attachmentId" } },
 };
 
-/** What a name says already, unless the arguments say otherwise. */
+/** Arguments that the name implies, unless the call sets them. */
 const IMPLIED: Readonly<Record<string, JsonObject>> = {
   read_system_logs: { source: "system" },
 };
 
-/** One name for four tools: the method says which. */
+/** One name for four tools: the method decides which. */
 const BY_METHOD = new Set(["http_request", "web/request", "web_request"]);
 const METHODS: Readonly<Record<string, string>> = {
   GET: "web/get",
@@ -36,7 +36,7 @@ export interface Translated {
   readonly arguments: JsonObject;
 }
 
-/** What is meant by a name and its arguments; most mean themselves. */
+/** The tool and arguments that a name stands for; most stand for themselves. */
 export function translate(name: string, given: JsonObject): Translated {
   if (BY_METHOD.has(name)) return byMethod(given);
   if (Object.hasOwn(IMPLIED, name)) return { name, arguments: { ...IMPLIED[name], ...given } };

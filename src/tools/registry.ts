@@ -1,4 +1,4 @@
-// All known tools, by every name they go by. The store keeps the definitions; memory answers the calls.
+// All known tools, by each of their names. The store keeps the definitions; memory answers the calls.
 import type { Json } from "../contract/call.ts";
 import { AppError, type FieldFault } from "../contract/errors.ts";
 import type { CapabilityRecord, Store, StoredTool } from "../storage/store/store.ts";
@@ -24,7 +24,7 @@ export interface Registry {
   readonly revision: number;
   /** By any of its names; absent gives null. */
   get(name: string): Tool | null;
-  /** What the store knows of it besides the definition: its id, and since when it is so. */
+  /** What the store has besides the definition: its id, and since when it is valid. */
   record(name: string): Promise<CapabilityRecord | null>;
   /** Bytewise by wire name. */
   all(): readonly Tool[];
@@ -34,13 +34,13 @@ export interface Registry {
    */
   register(...tools: readonly Tool[]): Promise<void>;
   /**
-   * Adds or replaces tools of an upstream server, in one transaction; names that others have are refused as by
+   * Adds or replaces tools of an upstream server, in one transaction; names of other tools are refused as by
    * `register`.
    */
   put(tools: readonly Tool[]): Promise<void>;
   unregister(name: string): Promise<boolean>;
   setEnabled(name: string, enabled: boolean): Promise<boolean>;
-  /** Takes over what another instance switched on or off, added, replaced or removed. */
+  /** Takes over changes of another instance: switched on or off, added, replaced or removed. */
   reload(): Promise<void>;
   stats(): RegistryStats;
   on(event: "toolRegistered" | "toolChanged", listener: (tool: Tool) => void): () => void;
@@ -63,8 +63,8 @@ export function filterTools(tools: readonly Tool[], filter: ToolFilter): Tool[] 
 }
 
 /**
- * Loads what the store knows and lays the native definitions over it: a changed native definition is a new version of
- * the same capability (its former one stays under its pin); a switched-off one stays off.
+ * Loads the tools in the store, then the native definitions over them: a changed native definition is a new version of
+ * the same capability (the former one is kept under its pin); a switched-off one stays off.
  */
 export async function openRegistry(
   store: Pick<Store, "capabilities">,
@@ -218,10 +218,10 @@ function placeAll(index: NameIndex, native: readonly Tool[], rows: readonly Stor
     stored.delete(defined.name);
     const tool = known?.enabled === false ? freezeTool({ ...defined, enabled: false }) : defined;
     index.add(tool);
-    // Also what no model sees (tags, timeout, aliases) must be the same in the store.
+    // Fields that no model sees (tags, timeout, aliases) must be the same in the store, too.
     if (!known || textOf(known) !== textOf(storedOf(tool))) changed.push(tool);
   }
-  // What the store knows beyond the native list: native ones of an older release are gone, others wait for their
+  // What the store has beyond the native list: native ones of an older release are dropped, others wait for their
   // runner. One whose name a native tool has taken since is left out: it must not answer in its place.
   for (const tool of stored.values())
     if (tool.provider !== "native" && !index.isTaken(tool)) index.place(withoutRunner(tool));
@@ -257,7 +257,7 @@ function takeOver(index: NameIndex, rows: readonly StoredTool[], emit: Emit): vo
 const withoutRunner = (tool: StoredTool): Tool =>
   freezeTool({ ...tool, route: tool.route ?? null, native: null });
 
-/** Definitions are plain data: what differs shows in the text. */
+/** Definitions are plain data: a difference shows in the text. */
 const textOf = (tool: StoredTool): string => canonicalJson({ ...tool } as unknown as Json);
 
 type Listener = (tool: Tool) => void;
@@ -268,7 +268,7 @@ const NAME = /^[a-z][a-z0-9_]{0,31}\/[a-z][a-z0-9_]{0,39}$/;
 /** What every MCP client accepts as a tool's name. */
 const WIRE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** `server/tool`: what the server calls it, as far as relations and clients can say it. */
+/** `server/tool`: the server's own name for it, with the characters that relations and clients allow. */
 const UPSTREAM_NAME = /^[a-z][a-z0-9_-]{0,31}\/[A-Za-z0-9_-]{1,64}$/;
 
 function taken(name: string, by: string): AppError {

@@ -1,4 +1,4 @@
-// A tool as models and forms want it: an OpenAI-style function definition, and a flat list of parameters.
+// A tool in the form that models and forms use: an OpenAI-style function definition, and a flat list of parameters.
 import type { Json, JsonObject } from "../contract/call.ts";
 import type { Tool } from "../contract/tool.ts";
 

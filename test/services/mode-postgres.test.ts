@@ -92,7 +92,7 @@ describe.skipIf(!server)("the mode on PostgreSQL", () => {
     );
     const events = await one.store.log.since(
       0,
-      { tenantId: "", actor: "", houseActions: ["mode.changed"] },
+      { tenantId: "", actor: "", anyTenantActions: ["mode.changed"] },
       100,
     );
     const steps = events

@@ -2,6 +2,7 @@
 import type { Caller } from "../../contract/call.ts";
 import type { TurnRow } from "../../storage/store/store.ts";
 import type { Chat, ChatPowers, TurnView } from "./chat.ts";
+import { waitAtMost } from "../../util/async/wait.ts";
 import { notFound, requireSession } from "./session.ts";
 import type { TurnEvent } from "./turn-events.ts";
 import { openQuestions } from "./turn-questions.ts";
@@ -51,7 +52,7 @@ export function createFollowing(p: ChatPowers): Pick<Chat, "stop" | "turn" | "wa
           const isOver = turn.endedAt !== null || (untilHeld && isHeld);
           const left = until - performance.now();
           if (isOver || left <= 0 || signal.aborted) return await viewOf(turn);
-          await oneOf(promise, Math.min(left, POLL_MS), signal);
+          await waitAtMost(promise, Math.min(left, POLL_MS), signal);
         }
       } finally {
         off();
@@ -66,33 +67,23 @@ export function createFollowing(p: ChatPowers): Pick<Chat, "stop" | "turn" | "wa
       });
       try {
         for (let isOver = false; !isOver && !signal.aborted;) {
-          // Of a turn on another instance nothing is heard here: its row says when it has ended.
+          // Events of a turn on another instance do not arrive here: its row shows when it has ended.
           if (queue.length === 0) isOver = (await requireTurn(caller, turnId)).endedAt !== null;
-          const heard = queue.splice(0);
-          for (const event of heard) {
+          const events = queue.splice(0);
+          for (const event of events) {
             const { questionId } = event.data;
             if (event.event === "question" && typeof questionId === "string")
               await p.asked.questions.presented([questionId], p.now());
             yield event;
           }
-          if (isOver || heard.at(-1)?.event === "end") return;
+          if (isOver || events.at(-1)?.event === "end") return;
           const { promise, resolve } = Promise.withResolvers<void>();
           wake = resolve;
-          if (queue.length === 0) await oneOf(promise, POLL_MS, signal);
+          if (queue.length === 0) await waitAtMost(promise, POLL_MS, signal);
         }
       } finally {
         off();
       }
     },
   };
-}
-
-async function oneOf(work: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const wake = (): void => resolve();
-  signal.addEventListener("abort", wake, { once: true });
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
-  signal.removeEventListener("abort", wake);
 }

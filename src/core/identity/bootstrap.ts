@@ -27,7 +27,7 @@ export interface Bootstrapped {
   readonly newAdminKey: string | null;
   /** The database has an administrator key, and it lies with the instance that made it. */
   readonly adminKeyElsewhere: boolean;
-  /** The preset administrator key was revoked, and stays so: a start gives no right back that somebody took. */
+  /** The preset administrator key was revoked, and stays so: a start does not give back a right that was revoked. */
   readonly presetRevoked: boolean;
 }
 

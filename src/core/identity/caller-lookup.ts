@@ -4,7 +4,8 @@ import { AppError } from "../../contract/errors.ts";
 import type { KeyRow } from "../../storage/store/store.ts";
 import { ours } from "./directory-faults.ts";
 import type { Directory, DirectoryPowers } from "./directory.ts";
-import { callerOf, isAlive } from "./index.ts";
+import { callerOf } from "./caller-of.ts";
+import { isAlive } from "./credential-faults.ts";
 
 export type CallerLookup = Pick<Directory, "callerFor" | "callerWithKey">;
 export type CallerLookupPowers = Pick<DirectoryPowers, "store" | "now" | "noteUses">;

@@ -1,5 +1,5 @@
-// Whoever holds something open (a stream, a running call, an agent) is looked at again whenever somebody's rights
-// change, and when their time is over: what stands no more is told so at once.
+// Callers with something open (a stream, a running call, an agent) are checked again with every change of rights, and
+// when their key or sign-in runs out; what may not go on is notified at once.
 import type { Caller, Mandate } from "../../contract/call.ts";
 
 /** A caller as they are now, and when that runs out by itself. */
@@ -31,8 +31,8 @@ interface Group {
   readonly key: string;
   readonly mandate: Mandate;
   readonly watchers: Set<(now: Caller | null) => void>;
-  /** Their rights as they were told last. */
-  told: string;
+  /** Their rights as of the last notification. */
+  notified: string;
   until: number | null;
   checking: boolean;
   again: boolean;
@@ -47,13 +47,13 @@ export function createCallerWatch(p: CallerWatchPowers): CallerWatch {
   const groups = new Map<string, Group>();
   let timer: NodeJS.Timeout | undefined;
 
-  const tell = (group: Group, now: Caller | null): void => {
+  const notify = (group: Group, now: Caller | null): void => {
     for (const changed of [...group.watchers]) changed(now);
   };
 
   const end = (group: Group): void => {
     if (groups.get(group.key) === group) groups.delete(group.key);
-    tell(group, null);
+    notify(group, null);
     group.watchers.clear();
   };
 
@@ -62,29 +62,29 @@ export function createCallerWatch(p: CallerWatchPowers): CallerWatch {
     if (group.checking) return;
     group.checking = true;
     const done = (): void => void (group.checking = false);
-    lookAt(group).then(done, done);
+    checkRights(group).then(done, done);
   };
 
   /** Never rejects. */
-  const lookAt = async (group: Group): Promise<void> => {
+  const checkRights = async (group: Group): Promise<void> => {
     try {
       do {
         group.again = false;
-        const stand = await p.statusOf(group.mandate);
+        const status = await p.statusOf(group.mandate);
         group.failedSince = null;
         if (groups.get(group.key) !== group) return;
-        if (stand === null) return end(group);
-        group.until = stand.until;
-        const rights = JSON.stringify(p.mandateOf(stand.caller));
-        if (rights !== group.told) {
-          group.told = rights;
-          tell(group, stand.caller);
+        if (status === null) return end(group);
+        group.until = status.until;
+        const rights = JSON.stringify(p.mandateOf(status.caller));
+        if (rights !== group.notified) {
+          group.notified = rights;
+          notify(group, status.caller);
         }
       } while (group.again);
     } catch (cause) {
       const failedSince = (group.failedSince ??= p.now());
       if (p.now() - failedSince > UNKNOWN_FOR_MS) {
-        p.report("whoever holds something open could not be looked up: it is ended", {
+        p.report("a caller with something open could not be looked up: it is ended", {
           err: cause,
         });
         end(group);
@@ -112,7 +112,7 @@ export function createCallerWatch(p: CallerWatchPowers): CallerWatch {
           key,
           mandate,
           watchers: new Set(),
-          told: key,
+          notified: key,
           until: null,
           checking: false,
           again: false,
@@ -121,7 +121,7 @@ export function createCallerWatch(p: CallerWatchPowers): CallerWatch {
         groups.set(key, group);
       }
       group.watchers.add(changed);
-      // Between the moment somebody was identified and this one they may have lost it.
+      // The rights may have been lost between identification and this moment.
       check(group);
       timer ??= setInterval(tick, TICK_MS).unref();
       const mine = group;

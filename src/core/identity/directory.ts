@@ -70,7 +70,7 @@ export interface Directory extends CapsuleAdmin, PersonaAdmin {
    * `explain --as`, which must say what that caller would hear.
    */
   callerFor(actor: Caller, userOrKey: string): Promise<Caller>;
-  /** The caller that somebody with this key is. Other people's keys are for administrators. */
+  /** The caller that this key stands for. Other people's keys are for administrators. */
   callerWithKey(actor: Caller, keyId: string): Promise<KeyCaller>;
 }
 
@@ -86,7 +86,9 @@ export interface DirectoryPowers {
   readonly ids: Ids;
   readonly now: () => number;
   readonly note: (action: Action, who: Caller, body: Record<string, unknown>) => Promise<void>;
-  /** Drops caches; called after the store has the change and before anybody is told. `everywhere`: of all instances. */
+  /**
+   * Drops caches; called after the store has the change and before it is acknowledged. `everywhere`: of all instances.
+   */
   readonly changed: (everywhere: boolean) => Promise<void>;
   /** Tells the relation engine what a user is to their tenant. */
   readonly relate: (user: UserRow) => Promise<void>;

@@ -4,7 +4,7 @@ import { AppError } from "../../contract/errors.ts";
 import type { Action, KeyRow } from "../../storage/store/store.ts";
 import { invalid, ours } from "./directory-faults.ts";
 import type { Directory, DirectoryPowers, KeyView, NewKey } from "./directory.ts";
-import { callerOf } from "./index.ts";
+import { callerOf } from "./caller-of.ts";
 import { mintKey } from "./keys.ts";
 import { scopesFor } from "./scopes.ts";
 

@@ -49,7 +49,7 @@ export function createLinking({ directory, relations }: LinkingPowers): ToolLink
                   status === "active" && (isDefault || capabilities.includes("*")),
               )
             : await Promise.all(capsules.map((id) => directory.getCapsule(actor, id)));
-        // Rights first: whoever sees the tool in a capsule can call it.
+        // Rights first: a caller who sees the tool in a capsule can call it.
         await write(tools.flatMap((name) => grantChanges(actor.tenantId, name, grant)));
         for (const { id, capabilities } of chosen) {
           // One that is held at a pin stays at that pin.

@@ -1,5 +1,5 @@
 // The console's sign-in: a one-time link (15 minutes, dies on use) becomes a session cookie. A session hangs on what
-// made its link: it ends with that key, and with that sign-in when somebody ends it.
+// made its link: it ends with that key, and with that sign-in when a person ends it.
 import { hash, randomBytes } from "node:crypto";
 import type { SignedIn } from "../../contract/call.ts";
 import type { SignInRow, Store } from "../../storage/store/store.ts";
@@ -31,7 +31,7 @@ export interface Sessions {
   ofCookie(cookieHeader: string): Promise<SignInRow | null>;
   /** Epoch ms when it runs out unless it is used; null: it stands no more. */
   standsUntil(row: SignInRow): Promise<number | null>;
-  /** False once somebody ended it, or one it hangs on. One that ran out, or was signed out of, counts as true. */
+  /** False once a person ended it, or one it depends on. One that ran out, or was signed out of, counts as true. */
   isGood(row: SignInRow): Promise<boolean>;
   /** When its person proved themselves: a link made within a session adds no proof to that of the session. */
   provenAt(row: SignInRow): Promise<number>;
@@ -69,7 +69,7 @@ export function createSessions({ store, now, newId }: SessionPowers): Sessions {
     return key?.revokedAt === null && (key.expiresAt === null || key.expiresAt > now());
   };
 
-  /** Was it, or one above it, ended by somebody else than its own user signing out? */
+  /** Was it, or one it depends on, ended in another way than its own user signing out? */
   const isGood = async (row: SignInRow): Promise<boolean> => {
     let at: SignInRow | null = row;
     for (let depth = 0; at !== null && depth < MAX_CHAIN; depth++) {
@@ -161,7 +161,7 @@ export function createSessions({ store, now, newId }: SessionPowers): Sessions {
   };
 }
 
-/** In place of a user's id: whoever held the cookie gave it up. */
+/** In place of a user's id: the holder of the cookie signed out. */
 const SIGNED_OUT = "sign-out";
 
 function secretIn(cookieHeader: string): string | null {

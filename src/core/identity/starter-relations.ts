@@ -10,7 +10,7 @@ const PAGE = 100;
 /** SpiceDB takes at most 1,000 changes at once. */
 const AT_ONCE = 500;
 
-/** Whoever sits at this machine may ask for anything; what is dangerous waits for the owner's yes all the same. */
+/** Local users may request anything; dangerous calls still wait for the owner's approval. */
 const CLI_CHANGES: readonly RelationChange[] = [
   "shell_executor",
   "package_installer",

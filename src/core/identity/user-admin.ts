@@ -9,7 +9,7 @@ import {
 } from "../../storage/store/store.ts";
 import { created, invalid, ours } from "./directory-faults.ts";
 import type { Directory, DirectoryPowers } from "./directory.ts";
-import { levelOf } from "./index.ts";
+import { levelOf } from "./caller-of.ts";
 
 export type UserAdmin = Pick<
   Directory,

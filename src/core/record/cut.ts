@@ -13,9 +13,7 @@ export interface CutValue<T extends Json> {
   readonly cut: Cut | null;
 }
 
-/**
- * A text that is cut is masked with so much more of it: whatever the cut went through is dropped, half a secret too.
- */
+/** A text that is cut is masked with so much more of it: what the cut went through is dropped, even half a secret. */
 const MARGIN = 8_192;
 /** A character as JSON: an escape has six bytes, other than that there are three at most. */
 const BYTES_PER_CHARACTER = 6;
@@ -34,7 +32,7 @@ export function cutToSize<T extends Json>(value: T, maxBytes: number): CutValue<
 
 export type MaskInTurns = <T extends Json>(value: T) => T | Promise<T>;
 
-/** Of a value that does not surely fit: in turns, hashed and masked in threads, so that nobody else waits for it. */
+/** Of a value that does not surely fit: in slices, hashed and masked in threads, so that it delays no other call. */
 export async function cutToSizeInTurns<T extends Json>(
   value: T,
   maxBytes: number,
@@ -52,7 +50,7 @@ export async function cutToSizeInTurns<T extends Json>(
   return { value: kept, cut: { size, sha256: Buffer.from(digest).toString("hex") } };
 }
 
-/** Whatever it consists of; looks at no more than the limit allows. */
+/** Of any value; reads no more than the limit allows. */
 export const surelyFits = (value: Json, maxBytes: number): boolean =>
   roughly(value, maxBytes) <= maxBytes;
 
@@ -145,7 +143,7 @@ function prune<T extends Json>(value: T, characters: number, margin: number): Pr
   return { value: pruned, inText };
 }
 
-/** What says of the value beside it that it is a secret stays with it, wherever it stands in the object. */
+/** A field that marks the value beside it as a secret is kept with it, wherever it is in the object. */
 function namesIn(object: JsonObject): Record<string, Json> {
   const names: Record<string, Json> = {};
   for (const key of NAMES) {
@@ -155,7 +153,7 @@ function namesIn(object: JsonObject): Record<string, Json> {
   return names;
 }
 
-/** What was cut is the last of everything. A mask may stand in its place already. */
+/** The cut text is the last of the value. A mask may have replaced it already. */
 function withoutMargin(value: Json, margin: number): Json {
   if (typeof value === "string")
     return value.slice(0, Math.max(0, value.length - margin)) + ELLIPSIS;

@@ -1,4 +1,4 @@
-// Figures for Prometheus: counted in plain numbers, made into text (format 0.0.4) only when somebody reads the page.
+// Figures for Prometheus: counted in plain numbers, made into text (format 0.0.4) only when the page is read.
 
 export interface Described {
   readonly name: string;
@@ -14,7 +14,7 @@ export interface Family extends Described {
   lines(): readonly string[] | Promise<readonly string[]>;
 }
 
-/** One number under one set of label values; whoever counts often keeps it. */
+/** One number under one set of label values; frequent callers keep it. */
 export interface Cell {
   value: number;
 }
@@ -23,16 +23,16 @@ export interface Spread {
   observe(value: number): void;
 }
 
-/** A family whose series come into being when they are first asked for. */
+/** A family whose series are created with their first use. */
 export interface Series<T> extends Family {
   of(...values: readonly string[]): T;
 }
 
-/** What a gauge tells at the moment; an absent one is left out. */
+/** The present value of a gauge; an absent one is left out. */
 export type Reading = number | boolean | null | readonly (readonly [...string[], number])[];
 
 const MAX_SERIES = 10_000;
-/** A reading that takes longer is left out: the page must come, whatever else does not answer. */
+/** A reading that takes longer is left out: the page must be answered even if a source does not answer. */
 const READING_LIMIT_MS = 1_000;
 const SEPARATOR = "\u0000";
 
@@ -40,10 +40,10 @@ export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 export const counter = (about: Described): Series<Cell> => cells("counter", about);
 
-/** A gauge that is told its value. */
+/** A gauge whose value is set. */
 export const setGauge = (about: Described): Series<Cell> => cells("gauge", about);
 
-/** A number that is asked for when the page is read. */
+/** A number that is read with the page. */
 export function readGauge(
   about: Described,
   read: () => Reading | Promise<Reading>,
@@ -110,7 +110,7 @@ function cells(type: "counter" | "gauge", about: Described): Series<Cell> {
   return { ...about, type, of, lines };
 }
 
-/** Nobody outside can make series without end: beyond `max` all but the first label say `other`. */
+/** Bounds the series that callers can create: beyond `max` all but the first label are `other`. */
 function seriesOf<T>({ labels = [], max = MAX_SERIES }: Described, make: () => T) {
   const all = new Map<string, readonly [labels: string, series: T]>();
   const open = (values: readonly string[], key: string): T => {

@@ -21,7 +21,7 @@ import type { WholeResult } from "./whole.ts";
 const FIRST_ROWS = 20;
 const PAGE_BYTES = 4_194_304;
 
-/** Instead of a user: everybody of the tenant. */
+/** Instead of a user: all users of the tenant. */
 export const EVERYBODY = "*";
 
 export interface StatsQuery {
@@ -50,7 +50,7 @@ export interface HistoryResult {
   readonly totalCount: number;
   readonly stats: Figures;
   readonly durations: Percentiles | null;
-  /** Set where rows had to be looked at one by one: the figures are of those. */
+  /** Set where rows had to be read one by one: the figures are of those. */
   readonly search: { readonly searched: number; readonly of: number } | null;
   readonly next: string | null;
 }
@@ -63,19 +63,19 @@ export type ExecutionProgress = Pick<
 >;
 
 export interface History {
-  /** Own only; null for unknown and foreign ids alike. For whoever acts on it: follows, cancels, comes back. */
+  /** Own only; null for unknown and foreign ids alike. For callers that act on it: follow, cancel, fetch the result. */
   get(caller: Caller, executionId: string): Promise<ExecutionRecord | null>;
-  /** For whoever only reads: own, and to administrators anybody's of the tenant. */
+  /** For reading only: own, and for administrators any of the tenant. */
   read(caller: Caller, executionId: string): Promise<ExecutionRecord | null>;
-  /** For administrators: anybody's of the tenant, with what the owner is not told. Null for everybody else. */
+  /** For administrators: any of the tenant, with what the owner does not see. Null for all others. */
   audited(caller: Caller, executionId: string): Promise<AuditedRecord | null>;
   /**
-   * How any call of the caller's tenant goes, without what it was given and what it answered: for those who may see the
-   * approval that it waited for.
+   * The state of any call of the caller's tenant, without arguments and result: for those who may see the approval that
+   * it waited for.
    */
   progress(caller: Caller, executionId: string): Promise<ExecutionProgress | null>;
   list(caller: Caller, query: HistoryQuery): Promise<HistoryResult>;
-  /** Figures, percentiles and breakdowns; per user when everybody is meant. */
+  /** Figures, percentiles and breakdowns; per user when all users are meant. */
   stats(caller: Caller, query: StatsQuery): Promise<Stats>;
   readonly rebuilds: Rebuilds;
   /** The caller's own use per tool, all time. */
@@ -129,7 +129,7 @@ export function createHistory(
         };
         return foundBy(executions, { ...filter, ...wanted, userId: oneUser(user) }, page);
       }
-      // In order of arrival there is nothing to find a few among all of them by.
+      // No index finds a few rows in order of arrival.
       if (Object.keys(query).length > 0) oneUser(user);
       const [{ rows, isFull }, { figures, durations }] = await Promise.all([
         listed(executions, filter, page),
@@ -165,7 +165,7 @@ export function createHistory(
   };
 }
 
-/** Whoever is no administrator gets their own, or is told so. */
+/** Callers who are no administrators get their own; other filters are refused. */
 function userOf(caller: Caller, whose: string | undefined): { readonly userId?: string } {
   if (whose === undefined || whose === caller.userId) return { userId: caller.userId };
   if (caller.role === "admin") return whose === EVERYBODY ? {} : { userId: whose };
@@ -207,7 +207,7 @@ async function listed(
   return { rows, isFull: true };
 }
 
-/** About as many bytes as it is told with. */
+/** About as many bytes as its answer has. */
 const sizeOf = ({ arguments: args, result }: ExecutionRecord): number =>
   500 + JSON.stringify(args).length + JSON.stringify(result).length;
 

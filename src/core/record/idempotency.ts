@@ -12,7 +12,7 @@ export interface Idempotency {
    * means something else.
    */
   replay(call: Call): Promise<ExecutionRecord | null>;
-  /** Takes the key for this call, after the gate and before the run. Throws when another call was faster. */
+  /** Takes the key for this call, after the gate and before the run. Throws when another call has it. */
   reserve(call: Call): Promise<void>;
   /** Gives the key back: the call never ran, so it may be tried again under it. */
   release(call: Call): Promise<void>;
@@ -29,7 +29,7 @@ export function createIdempotency(
       if (earlier === null) return null;
       assertSame(call, earlier.requestHash);
       const record = await store.executions.get(earlier.executionId);
-      // A call that waits for a person is told again as it stands.
+      // A call that waits for a person is answered with its present state.
       const waits = record?.status === "pending" && record.approvalId !== null;
       if (record === null || (record.endTime === null && !waits))
         throw inFlight(earlier.executionId);
@@ -53,7 +53,9 @@ export function createIdempotency(
   };
 }
 
-/** One key's answers are not told to another of the same user, nor to what works with fewer tools on their behalf. */
+/**
+ * Answers of one key are not given to another key of the same user, nor to an agent with fewer tools on their behalf.
+ */
 function scopeOf({ caller }: Call): string {
   const { tenantId, userId, keyId, via } = caller;
   const narrowing = narrowingOf(caller);

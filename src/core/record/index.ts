@@ -1,4 +1,4 @@
-// Notes every attempt durably: the start before the first effect, the end before the answer.
+// Records every attempt durably: the start before the first effect, the end before the answer.
 import type { Call, Json, JsonObject, Mode, Outcome, Verdict } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type {
@@ -70,13 +70,13 @@ export interface RecorderPowers {
   readonly mode: () => Mode;
   readonly budget: BudgetBook;
   readonly masker: Pick<Masker, "text" | "value" | "valueInSlices">;
-  /** For what is large. */
+  /** For large values. */
   readonly turns: Pick<TimeSlices, "next">;
-  /** Told when an event could not be written. */
+  /** Called when an event could not be written. */
   readonly onFailed: (cause: unknown) => void;
-  /** Told of an execution whose end could not be written. */
+  /** Called for an execution whose end could not be written. */
   readonly onEndLost?: (executionId: string) => void;
-  /** Told of each event once it is durable. */
+  /** Called for each event once it is durable. */
   readonly onRecorded: (recorded: Recorded) => void;
 }
 
@@ -99,7 +99,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
     if (event.executionId !== null && ENDS.includes(event.action)) p.onEndLost?.(event.executionId);
     throw unrecordable(cause);
   };
-  /** Without it the end still counts: whoever asks is told that the result was not kept. */
+  /** Without it the end still counts: a request for the result is answered that it was not kept. */
   const putWhole = (call: Call, at: number, whole: Json): Promise<void> => {
     const { tenantId, userId } = call.caller;
     const row = { executionId: call.id, tenantId, userId, at, body: JSON.stringify(whole) };
@@ -118,7 +118,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
   };
   const begin = (action: Action, call: Call, body: WrittenStart): Promise<void> =>
     appendOf(action, call, call.startedAt, startText(call, body), body);
-  /** Starts whose arguments are large, and still being worked on: the ends wait for them. */
+  /** Starts with large arguments that are still being masked: the ends wait for them. */
   const late = new Map<string, Promise<unknown>>();
   const inTurns = { mask: p.masker.valueInSlices, turns: p.turns };
   /** At once when the value surely fits, as nearly all do. */
@@ -130,7 +130,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
       ? { value: p.masker.value(value), cut: null }
       : cutToSizeInTurns(value, maxBytes, inTurns).catch(unwritten);
   const argumentsOf = (call: Call, visible = true): ReturnType<typeof masked<JsonObject>> => {
-    // The same for a hidden tool as for one that does not exist: the difference would tell which it is.
+    // The same for a hidden tool as for one that does not exist: a difference would show which it is.
     const isUnknown = call.tool === null || !visible;
     return masked(call.arguments, isUnknown ? p.limits.unknownTool : p.limits.arguments);
   };
@@ -167,7 +167,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
     const { status, endTime } = body;
     const action = END_ACTION[status === "success" || status === "cancelled" ? status : "failed"];
     const append = (): Promise<void> => appendOf(action, call, endTime, JSON.stringify(body), body);
-    // There before anybody can know that it ended.
+    // Stored before anyone can learn that it ended.
     return isFetched && result.cut ? putWhole(call, endTime, result.whole).then(append) : append();
   };
   return {
@@ -214,7 +214,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
     },
     async note(action, who, body) {
       const at = p.now();
-      // The arguments that somebody is asked about may be among what it says.
+      // The body may contain arguments that a person is asked about.
       const { value, cut } = await masked(body, p.limits.arguments);
       const text = JSON.stringify(cut === null ? value : { ...(value as JsonObject), cut });
       return append({
@@ -299,8 +299,8 @@ function startBody(
 }
 
 /**
- * A refusal that the caller cannot tell from a missing tool: their own history must not tell either. What really
- * happened stands under `audit`, which only administrators read.
+ * A refusal that the caller cannot tell from a missing tool: their own history must not show the difference either. The
+ * facts are under `audit`, which only administrators read.
  */
 function hidden(call: Call, gates: readonly Verdict[], p: Pick<RecorderPowers, "masker">): object {
   return {
@@ -321,11 +321,11 @@ function hidden(call: Call, gates: readonly Verdict[], p: Pick<RecorderPowers, "
 
 const NOTHING = Object.freeze({});
 
-/** A name that stands for no tool may be anything, a secret that was pasted into the wrong place too. */
+/** A name that is no tool's may be any text, even a secret that was pasted into the wrong field. */
 const nameOf = (call: Call, { masker }: Pick<RecorderPowers, "masker">): string =>
   call.tool === null ? masker.text(call.requestedName) : call.requestedName;
 
-/** What stages say may quote arguments; plain allows say nothing. */
+/** Texts of stages may quote arguments; plain allows have none. */
 function gatesOf(
   gates: readonly Verdict[],
   { masker }: Pick<RecorderPowers, "masker">,

@@ -1,18 +1,16 @@
-// What a listener is told, first from the log since the last event seen, then live: changes of its own executions,
-// the mode of the house, and approvals that it asked for or (administrators) may decide.
+// Events for listeners, first from the log since the last event seen, then live: changes of a listener's own
+// executions, of the operating mode, and of approvals that it asked for or (administrators) may decide.
 import type { Caller } from "../../contract/call.ts";
-import type { LogEvent, Store } from "../../storage/store/store.ts";
-import type { Recorded } from "./index.ts";
 import {
   APPROVAL_ACTIONS,
-  audienceOf,
-  dataOf,
-  HOUSE_ACTIONS,
   isAmong,
   isAnnounced,
+  MODE_ACTIONS,
   QUESTION_ACTIONS,
-  type Audience,
 } from "../../storage/events/announcements.ts";
+import type { Store } from "../../storage/store/store.ts";
+import type { Recorded } from "./index.ts";
+import { enqueue, follow, newReader, waitingOf, type Reader } from "./live-reader.ts";
 
 /** One event of the record. `id` is its sequence number in the log. */
 export interface LiveEvent {
@@ -23,9 +21,9 @@ export interface LiveEvent {
 
 export interface Live {
   /**
-   * What concerns the caller from now on, or (with `after`) from the log first, nothing missing and nothing twice.
-   * Ends when the signal fires; `callerNow` says with which rights, where those may change. A reader that falls too
-   * far behind is cut off and may resume.
+   * What concerns the caller from now on, or (with `after`) from the log first, nothing missing and nothing twice. Ends
+   * when the signal fires; `callerNow` gives the present rights, where those may change. A reader that falls too far
+   * behind is cut off and may resume.
    */
   subscribe(
     caller: Caller,
@@ -36,96 +34,30 @@ export interface Live {
 export interface LivePublisher extends Live {
   publish(recorded: Recorded): void;
   /**
-   * Tells what other instances recorded of the mode and of approvals. Called once at the start, then whenever one of
-   * them says so.
+   * Sends what other instances recorded of the mode and of approvals. Called once at the start, then with each change
+   * signal of theirs.
    */
   catchUp(): Promise<void>;
 }
 
-/** How many changes a slow reader may lag behind. */
-const MAX_LAG = 1_000;
 const PAGE = 200;
-/** Instances share one log, and a lower number may become visible after a higher one: so far back is looked again. */
+/** Instances share one log, and a lower number may become visible after a higher one: so far back is read again. */
 const LOOK_BACK = 1_000;
-const MAX_TOLD = 5_000;
-
-/** What waits to be told is small, whatever the size of the event; who may know it is asked again then. */
-interface Waiting {
-  readonly event: LiveEvent;
-  readonly audience: Audience;
-}
-
-interface Reader {
-  readonly caller: Caller;
-  readonly callerNow: () => Caller;
-  readonly waiting: Waiting[];
-  hasLagged: boolean;
-  wake: () => void;
-}
+const MAX_REMEMBERED = 5_000;
 
 export function createLive(log: Store["log"]): LivePublisher {
   const readers = new Map<string, Set<Reader>>();
-  /** Announced events that were told here already, oldest first. */
-  const told = new Set<number>();
-  let lookedTo: number | null = null;
-  let looking: Promise<void> = Promise.resolve();
+  /** Announced events that were sent here already, oldest first. */
+  const sent = new Set<number>();
+  let readTo: number | null = null;
+  let reading: Promise<void> = Promise.resolve();
 
-  async function* follow(
-    reader: Reader,
-    after: number | undefined,
-    signal: AbortSignal,
-    leave: () => void,
-  ): AsyncGenerator<LiveEvent> {
-    const { caller } = reader;
-    const filter = {
-      tenantId: caller.tenantId,
-      actor: caller.userId,
-      tenantActions: [...APPROVAL_ACTIONS, ...QUESTION_ACTIONS],
-      houseActions: HOUSE_ACTIONS,
-    };
-    try {
-      let last = after ?? 0;
-      if (after !== undefined) {
-        for (;;) {
-          const page = await log.since(last, filter, PAGE);
-          for (const event of page) {
-            last = event.seq;
-            if (isAmong(reader.callerNow(), audienceOf(event))) yield liveEvent(event.seq, event);
-          }
-          if (page.length === 0 || signal.aborted) break;
-        }
-      }
-      let told = last;
-      while (!signal.aborted) {
-        const next = reader.waiting.shift();
-        if (next === undefined && reader.hasLagged) {
-          yield laggedAfter(told);
-          return;
-        }
-        if (next === undefined) await new Promise<void>((resolve) => (reader.wake = resolve));
-        else if (next.event.id > last && isAmong(reader.callerNow(), next.audience)) {
-          told = next.event.id;
-          yield next.event;
-        }
-      }
-    } finally {
-      signal.removeEventListener("abort", leave);
-      leave();
-    }
-  }
-
-  const hand = (reader: Reader, next: Waiting): void => {
-    if (reader.waiting.length < MAX_LAG && !reader.hasLagged) reader.waiting.push(next);
-    else reader.hasLagged = true;
-    reader.wake();
-  };
-
-  /** False when it was told before. */
+  /** False when it was sent before. */
   const remember = ({ seq }: Recorded): boolean => {
-    if (told.has(seq)) return false;
-    told.add(seq);
-    const [oldest] = told;
-    if (told.size > MAX_TOLD && oldest !== undefined) told.delete(oldest);
+    if (sent.has(seq)) return false;
+    sent.add(seq);
+    const [oldest] = sent;
+    if (sent.size > MAX_REMEMBERED && oldest !== undefined) sent.delete(oldest);
     return true;
   };
 
@@ -134,45 +66,40 @@ export function createLive(log: Store["log"]): LivePublisher {
     const waiting = waitingOf(recorded);
     for (const mine of readers.values()) {
       for (const reader of mine)
-        if (isAmong(reader.callerNow(), waiting.audience)) hand(reader, waiting);
+        if (isAmong(reader.callerNow(), waiting.audience)) enqueue(reader, waiting);
     }
   };
 
-  async function look(): Promise<void> {
+  async function readAnnounced(): Promise<void> {
     const head = await log.head();
-    const houseActions = [...HOUSE_ACTIONS, ...APPROVAL_ACTIONS, ...QUESTION_ACTIONS];
-    // The first look only learns where the log stands: what is there already is no news.
-    const tell = lookedTo === null ? remember : announce;
-    let from = Math.max(0, (lookedTo ?? head) - LOOK_BACK);
+    const anyTenantActions = [...MODE_ACTIONS, ...APPROVAL_ACTIONS, ...QUESTION_ACTIONS];
+    // The first time only learns where the log stands: what is there already was sent before this start.
+    const take = readTo === null ? remember : announce;
+    let from = Math.max(0, (readTo ?? head) - LOOK_BACK);
     for (;;) {
-      const page = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
-      for (const { seq, ...event } of page) tell({ seq, event });
+      const page = await log.since(from, { tenantId: "", actor: "", anyTenantActions }, PAGE);
+      for (const { seq, ...event } of page) take({ seq, event });
       if (page.length === 0) break;
       from = page.at(-1)?.seq ?? head;
     }
-    lookedTo = head;
+    readTo = head;
   }
 
   return {
     subscribe(caller, { after, signal, callerNow = () => caller }) {
       const owner = ownerKey(caller.tenantId, caller.userId);
-      const reader: Reader = {
-        caller,
-        callerNow,
-        waiting: [],
-        hasLagged: false,
-        wake: () => undefined,
-      };
+      const reader = newReader(caller, callerNow);
       const mine = readers.get(owner) ?? new Set();
       // From this moment on, not from the first read: nothing between the two is missed.
       readers.set(owner, mine.add(reader));
       const leave = (): void => {
         mine.delete(reader);
         if (mine.size === 0 && readers.get(owner) === mine) readers.delete(owner);
+        signal.removeEventListener("abort", leave);
         reader.wake();
       };
       signal.addEventListener("abort", leave, { once: true });
-      return follow(reader, after, signal, leave);
+      return follow(log, reader, { after, signal, leave });
     },
     publish(recorded) {
       const { event } = recorded;
@@ -181,28 +108,10 @@ export function createLive(log: Store["log"]): LivePublisher {
       const mine = readers.get(ownerKey(event.tenantId, event.actor));
       if (mine === undefined) return;
       const waiting = waitingOf(recorded);
-      for (const reader of mine) hand(reader, waiting);
+      for (const reader of mine) enqueue(reader, waiting);
     },
-    catchUp: () => (looking = looking.then(look, look)),
+    catchUp: () => (reading = reading.then(readAnnounced, readAnnounced)),
   };
 }
 
 const ownerKey = (tenantId: string, userId: string): string => `${tenantId}\n${userId}`;
-
-/**
- * The last words to a reader that fell too far behind. It has the id of the last event, so that resuming goes on
- * there.
- */
-function laggedAfter(id: number): LiveEvent {
-  const data = { reason: "too far behind", after: id, remedy: "connect again with Last-Event-ID" };
-  return { id, event: "stream.lagged", data: JSON.stringify(data) };
-}
-
-const waitingOf = ({ seq, event }: Recorded): Waiting => ({
-  event: liveEvent(seq, event),
-  audience: audienceOf(event),
-});
-
-function liveEvent(seq: number, event: LogEvent): LiveEvent {
-  return { id: seq, event: event.action, data: JSON.stringify(dataOf(event)) };
-}

@@ -14,27 +14,27 @@ import { processFigures } from "./process-figures.ts";
 
 export interface Metrics {
   readonly contentType: string;
-  /** What stands on the page, in its order. */
+  /** The families of the page, in its order. */
   readonly families: readonly Family[];
   /** The page of `/metrics`, classic text format. */
   text(): Promise<string>;
-  /** From now on the page also tells what these say at the moment. */
+  /** From now on the page also has the present values of these. */
   watch(sources: Sources): void;
   discovered(caller: Caller, count: number): void;
   ended(caller: Caller, outcome: Outcome): void;
-  /** A call waits for a person: the gate was asked, and has not let it pass yet. */
+  /** A call waits for a person: the gate has decided, but the call may not run yet. */
   held(outcome: Outcome): void;
   late(): void;
-  /** An answer was given again instead of asking the tool. */
+  /** An earlier answer was returned instead of a new run. */
   cacheHit(): void;
   mcpPath(path: "fast" | "sdk"): void;
-  /** A request was answered by the raw HTTP reader, or its connection was handed over to node:http. */
+  /** A request was answered by the raw HTTP reader, or its connection was passed on to node:http. */
   rawRequest(end: "answered" | "handed_over"): void;
   /** What an execution that ran used of its tenant's budget. */
   spent(amounts: Readonly<Record<string, number>>): void;
   /** A rate window or a budget came close to its limit. */
   low(limit: string): void;
-  /** A person decided, or nobody did in time. */
+  /** A person decided, or the time ran out. */
   decided(waitedMs: number): void;
   /** A group of writes became durable. */
   committed(size: number, ms: number): void;
@@ -53,7 +53,7 @@ export interface MetricsPowers {
   readonly stages: readonly string[];
 }
 
-/** What is asked when the page is read. What throws, is null or too slow is left out. */
+/** Values that are read with the page. Those that throw, are null or too slow are left out. */
 export interface Sources {
   readonly active: () => number;
   readonly running: () => number;
@@ -61,7 +61,7 @@ export interface Sources {
   readonly slots: number;
   readonly mode: () => Mode;
   readonly approvalsPending: () => Promise<number>;
-  /** Events that still have to be sent on; 0 where nothing is. */
+  /** Events that still have to be sent on; 0 without a sink. */
   readonly outboxPending: () => number | Promise<number>;
   /** Null until it was tried. */
   readonly sandboxReady: () => boolean | null;
@@ -160,7 +160,7 @@ export function createMetrics(p: MetricsPowers): Metrics {
     mcpPath: (path) => void taken[path].value++,
     rawRequest: (end) => void lanes[end].value++,
     spent(amounts) {
-      // A counter never falls.
+      // A counter never decreases.
       for (const unit in amounts) gate.budget.of(unit).value += Math.max(0, amounts[unit] ?? 0);
     },
     low: (limit) => void gate.lows.of(limit).value++,
@@ -226,7 +226,7 @@ function toolFigures(
 }
 
 /**
- * A hidden tool must not differ from an invented name, not even here; nor may one that the gate was not asked about.
+ * A hidden tool must not differ from an invented name, not even here; nor may one that the gate has not decided about.
  */
 function labelOf({ visible, gates, toolName }: Outcome): string {
   return visible && gates.length > 0 ? toolName : "unknown";

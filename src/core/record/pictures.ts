@@ -1,10 +1,11 @@
-// Pictures are answered, not kept: megabytes per call would be the whole record soon. The tool keeps the file itself.
+// Pictures are answered but not recorded: megabytes per call would soon fill the record. The tool keeps the file
+// itself.
 import type { Json, JsonObject } from "../../contract/call.ts";
 
 /** Of a block's data, in base64; what is smaller stays. */
 const MAX_KEPT = 4_096;
 
-/** The same value when there is nothing to take out. `$content` is where tools put what is more than JSON. */
+/** The same value when there is nothing to take out. `$content` holds the parts of a result that are not JSON. */
 export function withoutPictures(output: Json): Json {
   if (!isObject(output)) return output;
   const blocks = output["$content"];

@@ -6,7 +6,7 @@ import { watchLoop } from "./loop-lag.ts";
 
 export interface ProcessFigures {
   readonly families: readonly Family[];
-  /** Ends the watch over the event loop. */
+  /** Stops measuring the event loop. */
   close(): void;
 }
 
@@ -89,7 +89,7 @@ export function processFigures(): ProcessFigures {
   return { families, close: () => loop.close() };
 }
 
-/** The descriptor that reads the list is in it. */
+/** The descriptor that reads the list is part of it. */
 async function openFiles(): Promise<number> {
   return (await readdir("/proc/self/fd")).length - 1;
 }

@@ -15,7 +15,7 @@ export interface RebuildState {
 }
 
 export interface Rebuilds {
-  /** Answers at once; `state` tells how far it is. CONFLICT while one is under way. */
+  /** Returns at once; `state` has the progress. CONFLICT while one is under way. */
   start(caller: Caller): Promise<RebuildState>;
   state(): RebuildState;
 }
@@ -63,7 +63,7 @@ export function createRebuilds({ rebuild, now, note }: RebuildPowers): Rebuilds 
       if (state.state === "running") throw underWay();
       state = { ...IDLE, state: "running", startedAt: now() };
       const whole = run(caller);
-      // What another instance does is known at once, and belongs into the answer.
+      // What another instance is doing is known at once, and is part of the answer.
       await Promise.race([whole, new Promise((resolve) => setImmediate(resolve))]);
       return state;
     },

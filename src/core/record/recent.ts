@@ -1,4 +1,4 @@
-// The newest finished executions in memory, so that a question about one of them needs no read from the store.
+// The newest finished executions in memory, so that a request for one of them needs no read from the store.
 import type { Action, AuditedRecord, EndBody, StartBody } from "../../storage/store/store.ts";
 import { readEnd, readStart } from "../../util/record/event-bodies.ts";
 import { unpackVerdicts } from "../../util/record/packed-verdicts.ts";
@@ -23,14 +23,13 @@ const EVENT_BYTES = 16_384;
 const MOST_BYTES = 2 ** 30;
 
 /**
- * Events as they came, two for each execution, round and round; looking begins with the newest. Nothing of them lies
- * in the heap: what is kept of every call would outlive the young generation there, and the collector would never
- * rest.
+ * Events as they came, two for each execution, in a ring; a search begins with the newest. They are kept outside of the
+ * heap: objects kept for every call would outlive the young generation, and keep the garbage collector busy.
  */
 export function createRecent(maxEntries: number): Recent {
   const places = 2 * maxEntries;
   const bytes = Buffer.allocUnsafeSlow(Math.min(places * EVENT_BYTES, MOST_BYTES));
-  // Of each place: where its id begins, where its body begins and ends, what happened, and a number that few ids share.
+  // Per slot: where its id begins, where its body begins and ends, what happened, and a hash of the id.
   const [from, body, to] = [
     new Uint32Array(places),
     new Uint32Array(places),
@@ -38,8 +37,8 @@ export function createRecent(maxEntries: number): Recent {
   ];
   const actions: Action[] = [];
   const marks = new Uint32Array(places);
-  // Where the next one goes. What lies behind is of the round before, as far as `before`, and is overwritten as this
-  // one goes on.
+  // Where the next one goes. What follows is of the round before, as far as `before`, and is overwritten as this one
+  // goes on.
   let [next, nextByte, before] = [0, 0, 0];
 
   function add(id: string, action: Action, text: string): void {
@@ -87,7 +86,7 @@ export function createRecent(maxEntries: number): Recent {
         const text = bytes.toString("utf8", body[at], to[at]);
         if (action === "tool.execution.denied") return recordOf(id, text, text);
         if (action === "tool.execution.start") return end === null ? null : recordOf(id, text, end);
-        // The first end is the end; a later one changes nothing.
+        // The first end counts; a later one changes nothing.
         if (ENDS.has(action)) end = text;
       }
       return null;
@@ -105,7 +104,7 @@ function markOf(id: string): number {
 function recordOf(id: string, startText: string, endText: string): AuditedRecord {
   const start = readStart<StartBody>(startText);
   const { metadata: resultMetadata, ...end } = readEnd<EndBody>(endText);
-  // What was settled is for the sums of the budget, no part of the record.
+  // Settled amounts belong to the sums of the budget, not to the record.
   const { budgetDelta: _settled, ...record } = { ...start, ...end };
   return {
     ...record,

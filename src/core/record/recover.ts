@@ -13,7 +13,7 @@ export async function closeAfterCrash(p: RecoverPowers, instanceId: string): Pro
   return closeAll(p, await p.store.executions.open({ instanceId }), "crashed");
 }
 
-/** Now and then: rows of any instance that are over every deadline; `isActive` keeps our own running ones out. */
+/** At intervals: rows of any instance that are past every deadline; `isActive` keeps our own running ones out. */
 export async function closeStale(
   p: RecoverPowers,
   graceMs: number,
@@ -28,8 +28,8 @@ export async function closeStale(
 }
 
 /**
- * Ends that could not be written: their callers heard that the outcome is not known, so that is how they end, as soon
- * as the log takes something again.
+ * Ends that could not be written: their callers were answered that the outcome is not known, so they end like this as
+ * soon as the log can be written again.
  */
 export function lostEnds(p: RecoverPowers): { add(id: string): void; close(): Promise<number> } {
   const ids = new Set<string>();
@@ -39,7 +39,7 @@ export function lostEnds(p: RecoverPowers): { add(id: string): void; close(): Pr
       let closed = 0;
       for (const id of ids) {
         const row = await p.store.executions.get(id);
-        // Never begun, or ended after all.
+        // Never begun, or ended meanwhile.
         if (row?.endTime === null) {
           await closeOne(p, row, "unrecorded");
           closed++;
@@ -80,7 +80,7 @@ async function closeOne(p: RecoverPowers, row: ExecutionRecord, reason: string):
     category: row.category,
     userId: row.userId,
     startTime: row.startTime,
-    // It may have run: what was counted stays counted.
+    // It may have run: its use stays counted.
     budgetDelta: {},
     traceId: row.traceId,
     spanId: row.spanId,

@@ -1,4 +1,4 @@
-// A call that waited for a person and will not run: its record ends, and what it had reserved is given back.
+// A call that waited for a person and will not run: its record ends, and its reservation is released.
 import type { Verdict } from "../../contract/call.ts";
 import type { Fault } from "../../contract/errors.ts";
 import { startFields } from "../../storage/store/body.ts";

@@ -1,4 +1,4 @@
-// The whole result of an execution, where the record has only its beginning and somebody was expected to come for it.
+// The whole result of an execution, where the record has only its beginning and the whole was expected to be fetched.
 import type { ExecutionRecord, Store } from "../../storage/store/store.ts";
 
 export type WholeResult = <R extends ExecutionRecord>(record: R) => Promise<R>;

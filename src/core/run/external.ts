@@ -6,7 +6,7 @@ import type { Tool } from "../../contract/tool.ts";
 import type { Masker } from "../../util/secrets/masker.ts";
 import { UpstreamFault } from "../../reach/upstream/upstream.ts";
 import { exhaustedBy } from "../../util/exhaustion.ts";
-import { EXHAUSTED } from "./exhausted.ts";
+import { exhaustedFailure, failure, unexpectedFailure } from "./failure.ts";
 import type { Runner, RunResult } from "./index.ts";
 import { attemptsOf, faultOfUpstream } from "./mcp.ts";
 
@@ -75,16 +75,8 @@ function caught(call: Call, cause: unknown, notes: JsonObject, p: ExternalRunner
     return failure(faultOfUpstream(told, asAsked(call.tool), p), notes);
   if (!call.signal.aborted) p.report(call, cause);
   const exhausted = exhaustedBy(cause);
-  if (exhausted !== null) return failure(EXHAUSTED[exhausted], { ...notes, exhausted });
-  return failure(
-    {
-      code: "EXECUTION_FAILED",
-      reason: "unexpected",
-      message: "Execution error: the call failed unexpectedly",
-      remedy: "look up the execution id in the server's log",
-    },
-    notes,
-  );
+  if (exhausted !== null) return exhaustedFailure(exhausted, notes);
+  return unexpectedFailure("call", notes);
 }
 
 /** A method that promises to change nothing (RFC 9110) leaves nothing unknown behind, whatever it counts as here. */
@@ -101,9 +93,3 @@ function withoutSecrets(fault: Fault, { masker }: ExternalRunnerPowers): Fault {
     ...(remedy === undefined ? {} : { remedy: masker.shownText(remedy) }),
   };
 }
-
-const failure = (error: Fault, metadata: JsonObject): RunResult => ({
-  output: null,
-  error,
-  metadata,
-});

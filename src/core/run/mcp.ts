@@ -12,7 +12,7 @@ import {
   unpackResult,
 } from "../../util/mcp-output.ts";
 import { exhaustedBy } from "../../util/exhaustion.ts";
-import { EXHAUSTED } from "./exhausted.ts";
+import { exhaustedFailure, failure, unexpectedFailure } from "./failure.ts";
 import type { Runner, RunResult } from "./index.ts";
 
 export interface McpRunnerPowers {
@@ -119,16 +119,8 @@ async function caught(
   if (!(cause instanceof UpstreamFault)) {
     if (!call.signal.aborted) p.report(call, cause);
     const exhausted = exhaustedBy(cause);
-    if (exhausted !== null) return failure(EXHAUSTED[exhausted], { ...notes, exhausted });
-    return failure(
-      {
-        code: "EXECUTION_FAILED",
-        reason: "unexpected",
-        message: "Execution error: the call failed unexpectedly",
-        remedy: "look up the execution id in the server's log",
-      },
-      notes,
-    );
+    if (exhausted !== null) return exhaustedFailure(exhausted, notes);
+    return unexpectedFailure("call", notes);
   }
   const error = faultOfUpstream(cause, call.tool, p);
   if (!cause.rpc) return failure(error, notes);
@@ -178,9 +170,3 @@ export function faultOfUpstream(
       : "try again later; an administrator sees why with: ostiary servers show",
   };
 }
-
-const failure = (error: Fault, metadata: JsonObject): RunResult => ({
-  output: null,
-  error,
-  metadata,
-});

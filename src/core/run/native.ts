@@ -5,7 +5,7 @@ import type { PowerName, ToolPowers } from "../../contract/powers.ts";
 import type { ToolContext } from "../../contract/tool.ts";
 import { exhaustedBy } from "../../util/exhaustion.ts";
 import type { MaskedResult, Masker } from "../../util/secrets/masker.ts";
-import { EXHAUSTED } from "./exhausted.ts";
+import { exhaustedFailure, failure, unexpectedFailure } from "./failure.ts";
 import type { Runner, RunResult } from "./index.ts";
 
 export interface NativeRunnerPowers {
@@ -144,21 +144,8 @@ function failed(call: Call, cause: unknown, notes: JsonObject, p: NativeRunnerPo
   const noted = exhausted === null ? notes : { ...notes, exhausted };
   if (cause instanceof AppError) return failure(withoutSecrets(cause.fault, p), noted);
   p.report(call, cause);
-  if (exhausted !== null) return failure(EXHAUSTED[exhausted], noted);
-  // The text of an unforeseen exception may hold anything: it stays in the log.
-  return failure(
-    {
-      code: "EXECUTION_FAILED",
-      reason: "unexpected",
-      message: "Execution error: the tool failed unexpectedly",
-      remedy: "look up the execution id in the server's log",
-    },
-    notes,
-  );
-}
-
-function failure(error: Fault, metadata: JsonObject): RunResult {
-  return { output: null, error, metadata };
+  if (exhausted !== null) return exhaustedFailure(exhausted, notes);
+  return unexpectedFailure("tool", notes);
 }
 
 /** Texts of other programs end up in messages. */

@@ -1,16 +1,15 @@
-// Standing rules: calls like one that was approved need no new yes for a while. They waive asking, never a refusal.
+// Standing rules: calls like one that was approved need no new approval for a while. They never waive a refusal.
 import type { Caller, JsonObject } from "../../contract/call.ts";
-import { AppError, type FieldFault } from "../../contract/errors.ts";
+import { AppError } from "../../contract/errors.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { StandingRuleRow } from "../../storage/store/store.ts";
-import type { ApprovalInbox, ApprovalView, RuleMatch, StandingRules } from "./approval.ts";
+import type { ApprovalInbox, StandingRules } from "./approval.ts";
 import type { Deciders } from "./deciders.ts";
-import { compileMatches, hasMask, matchFaults } from "./matches.ts";
+import { compileMatches } from "./matches.ts";
 import type { ApprovalPowers } from "./powers.ts";
+import { assertDraft, ruleOf } from "./rule-draft.ts";
 
-const MAX_LIFE_SECONDS = 30 * 86_400;
 const MAX_RULES = 1_000;
-const MAX_MATCHES = 50;
 
 interface Loaded {
   readonly row: StandingRuleRow;
@@ -30,7 +29,7 @@ export function createStandingRules(
     const began = epoch;
     const rows = await standingRules.active(tenantId, p.now());
     const rules = rows.map((row) => ({ row, fits: compileMatches(row.matches) }));
-    // Where others write too, nothing is remembered: a rule revoked anywhere must count at once. Asking is rare.
+    // Where others write too, nothing is cached: a rule revoked anywhere must count at once. Asking is rare.
     if (!p.store.shared && began === epoch) known.set(tenantId, rules);
     return rules;
   };
@@ -63,7 +62,7 @@ export function createStandingRules(
 
   return {
     covers(subject) {
-      // One person's rule must not stand in for several people's yes.
+      // A rule by one person must not replace the approval of several.
       if (subject.tool === null || p.governance.approvalRules(subject.tool).approvals > 1)
         return null;
       const rules = known.get(subject.caller.tenantId);
@@ -72,20 +71,11 @@ export function createStandingRules(
         : load(subject.caller.tenantId).then((fresh) => covering(fresh, subject));
     },
 
-    async draft(caller, approvalId, { expiresInSeconds, matches }) {
+    async draft(caller, approvalId, draft) {
       const approval = await show(caller, approvalId);
       const refusal = await deciders.refusalForOthers(caller, approval);
       if (refusal) throw refusal;
-      assertGranted(approval);
-      const shown = approval.editedArguments ?? approval.arguments;
-      const tool = p.registry.get(approval.toolName);
-      const faults = draftFaults(
-        expiresInSeconds,
-        matches,
-        shown,
-        tool?.effects !== "system_dangerous",
-      );
-      if (faults.length > 0) throw invalid(faults);
+      assertDraft(approval, draft, p);
       const active = await standingRules.active(caller.tenantId, p.now());
       if (active.length >= MAX_RULES)
         throw new AppError(
@@ -94,20 +84,7 @@ export function createStandingRules(
           `there are ${MAX_RULES} standing rules already`,
           { remedy: "revoke some: ostiary approvals rules" },
         );
-      const now = p.now();
-      const row: StandingRuleRow = {
-        id: p.ids.handle("rul", now),
-        tenantId: caller.tenantId,
-        userId: approval.requester,
-        toolName: approval.toolName,
-        toolPin: approval.toolPin,
-        matches: matches ?? [{ pointer: "", equals: shown }],
-        fromApproval: approval.id,
-        createdBy: caller.userId,
-        createdAt: now,
-        expiresAt: now + expiresInSeconds * 1000,
-        revokedAt: null,
-      };
+      const row = ruleOf(caller, approval, draft, p);
       // On record before it can count.
       await p.note("approval.rule_created", caller, {
         ruleId: row.id,
@@ -145,7 +122,7 @@ export function createStandingRules(
           remedy: "list them: ostiary approvals rules",
         });
       }
-      // Whoever a rule is for may always give it up.
+      // The user of a rule may always give it up.
       const at = p.now();
       await standingRules.revoke(id, at);
       changed(caller.tenantId);
@@ -157,71 +134,4 @@ export function createStandingRules(
       return { ...row, revokedAt: at };
     },
   };
-}
-
-function assertGranted({ id, state, needed }: ApprovalView): void {
-  if (state !== "approved" && state !== "consumed") {
-    throw new AppError(
-      "CONFLICT",
-      "stale",
-      `approval ${id} is ${state}; a rule is drafted from one that was granted`,
-      { remedy: "approve it first" },
-    );
-  }
-  if (needed > 1) {
-    throw new AppError(
-      "FORBIDDEN",
-      "permission_missing",
-      `approval ${id} needed ${needed} people; one person's rule cannot stand in for them`,
-      { remedy: "change the governance files instead" },
-    );
-  }
-}
-
-function draftFaults(
-  expiresInSeconds: number,
-  matches: readonly RuleMatch[] | undefined,
-  shown: JsonObject,
-  mayGlob: boolean,
-): FieldFault[] {
-  const faults: FieldFault[] = [];
-  if (
-    !Number.isInteger(expiresInSeconds) ||
-    expiresInSeconds < 1 ||
-    expiresInSeconds > MAX_LIFE_SECONDS
-  ) {
-    faults.push({
-      path: "/expiresInSeconds",
-      message: `expected a whole number from 1 to ${MAX_LIFE_SECONDS} (30 days)`,
-    });
-  }
-  if (matches === undefined) {
-    if (hasMask(shown))
-      faults.push({
-        path: "/matches",
-        message: "the call's arguments hold secrets, which a rule must not",
-        suggestion: "name the arguments that count",
-      });
-  } else if (matches.length > MAX_MATCHES) {
-    faults.push({ path: "/matches", message: `expected at most ${MAX_MATCHES}` });
-  } else if (matches.length === 0 && !mayGlob) {
-    faults.push({
-      path: "/matches",
-      message: "a tool that can do anything is covered by equal arguments only",
-      suggestion: "leave matches out: exactly the same arguments",
-    });
-  } else {
-    faults.push(...matchFaults(matches, shown, mayGlob));
-  }
-  return faults;
-}
-
-function invalid(errors: readonly FieldFault[]): AppError {
-  const [first] = errors;
-  return new AppError(
-    "BAD_REQUEST",
-    "invalid_input",
-    `Input validation failed: ${first?.path}: ${first?.message}`,
-    { errors, remedy: first?.suggestion ?? "correct the fields listed in errors" },
-  );
 }

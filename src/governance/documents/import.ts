@@ -2,7 +2,8 @@
 import { AppError } from "../../contract/errors.ts";
 import type { Store } from "../../storage/store/store.ts";
 import { changesOf, hashOfFiles } from "./changes.ts";
-import { notValid, NOUN, type DocumentsPowers } from "./documents.ts";
+import type { DocumentsPowers } from "./documents.ts";
+import { notValid, NOUN } from "./faults.ts";
 import {
   DOCUMENT_KINDS,
   type DocumentKind,

@@ -5,7 +5,7 @@ import { METRICS, type Metric } from "./budget.ts";
 
 export type Amounts = Readonly<Partial<Record<Metric, number>>>;
 
-/** A number from an argument is the caller's word: it can only be so large, and never below zero. */
+/** A number from an argument is what the caller claims: it is bounded, and never below zero. */
 const MAX_AMOUNT = 1_000_000_000_000;
 const ONE_CALL: Amounts = Object.freeze({ tool_calls: 1 });
 const NOTHING: Amounts = Object.freeze({});
@@ -47,7 +47,7 @@ export function settleOf(
   return delta;
 }
 
-/** Known metrics with sensible numbers; that it was one call is not for the tool to say. */
+/** Known metrics with sensible numbers; the tool itself does not count calls. */
 function notedBy(usage: Json | undefined): Amounts {
   if (typeof usage !== "object" || usage === null || Array.isArray(usage)) return NOTHING;
   const noted: Partial<Record<Metric, number>> = {};

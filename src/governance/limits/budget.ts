@@ -19,9 +19,9 @@ export type Reserved =
   | {
       readonly ok: true;
       readonly undo?: () => Promise<void>;
-      /** Metrics that have just come close to their limit: told once a period. */
+      /** Metrics that have just come close to their limit: reported once a period. */
       readonly low?: readonly Metric[];
-      /** Only of a question. */
+      /** Only from `peek`. */
       readonly seen?: readonly BudgetLine[];
     }
   | BudgetRefusal;

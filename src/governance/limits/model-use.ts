@@ -36,7 +36,7 @@ export interface ModelUsePowers {
   readonly instanceId: string;
   readonly ids: Pick<Ids, "handle">;
   readonly now: () => number;
-  /** Told what was used in the end. */
+  /** Called with what was used in the end. */
   readonly onSpent: (amounts: Readonly<Record<string, number>>) => void;
 }
 
@@ -104,7 +104,7 @@ export function createModelUse(p: ModelUsePowers): ModelUse {
       }
       return {
         tokens,
-        // Counted before the reservation goes: in between it counts twice, never not at all.
+        // Counted before the reservation is released: in between it counts twice, but it is never left out.
         async settle(used) {
           await add(used);
           await p.usage.release(id);

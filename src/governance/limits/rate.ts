@@ -9,7 +9,7 @@ export interface RateResult {
   readonly windows: readonly RateWindow[];
   /** Of a refusal: which had no room. */
   readonly violated: readonly Violated[];
-  /** Gives the places back; absent when nothing was taken. */
+  /** Undoes the count; absent when nothing was taken. */
   readonly refund?: () => void | Promise<void>;
 }
 
@@ -33,6 +33,6 @@ export const RATE_KINDS = [
 export type RateKind = (typeof RATE_KINDS)[number];
 
 export interface Rates {
-  /** With `subject.suppose` it only looks. A call with a grant was counted when it asked. */
+  /** With `subject.suppose` it takes nothing. A call with a grant was counted when it asked. */
   take(subject: Subject): RateResult | Promise<RateResult>;
 }

@@ -15,11 +15,11 @@ export interface RatesPowers {
   /** RATE_LIMIT_ENABLED. The mode's windows and throttled callers stay limited without it. */
   readonly enabled: boolean;
   readonly now: () => number;
-  /** Told once per window and its length that a fifth or less is left. */
+  /** Called once per window and its length when a fifth or less is left. */
   readonly onLow?: (caller: Caller, window: RateWindow) => void;
 }
 
-/** What was found out about a caller holds until one of these changes. */
+/** The windows of a caller, and what they were made from: when one of these changes, they are made anew. */
 interface Known {
   readonly version: string;
   readonly mode: Mode;
@@ -28,7 +28,7 @@ interface Known {
 }
 
 const LOW = 0.2;
-/** Warnings remembered; forgetting one means that it is given twice. */
+/** Warnings remembered; one that is dropped may be given twice. */
 const MAX_NOTED = 10_000;
 const UNLIMITED: RateResult = Object.freeze({ ok: true, windows: [], violated: [] });
 
@@ -80,7 +80,7 @@ export function createRates(p: RatesPowers): Rates {
       windowView(list, i, remaining, resetMs),
     );
     const windows = all.length > 1 ? all.toSorted((a, b) => share(a) - share(b)) : all;
-    // It was counted when it asked; a window that filled up while a person thought is not held against it.
+    // It was counted with its request; a window that filled up during the approval does not refuse it.
     if (subject.grant) return { ok: true, windows, violated: [] };
     if (!taken.ok) {
       const { throttle } = list;

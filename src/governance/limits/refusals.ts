@@ -1,4 +1,4 @@
-// Refused calls have a window of their own: whoever only runs into walls is told to wait, and leaves no record of each.
+// Refused calls have a window of their own: a caller with too many is told to wait, and not each of them is recorded.
 import type { Caller } from "../../contract/call.ts";
 import type { Fault } from "../../contract/errors.ts";
 import type { Taken, Window } from "../../storage/state/state.ts";
@@ -13,7 +13,7 @@ export interface Refusals {
     caller: Caller,
     ip: string | null,
   ): { readonly fault: Fault; readonly recorded: boolean } | null;
-  /** Tells of what was left out so far; before the server stops. */
+  /** Records what was left out so far; before the server stops. */
   flush(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface RefusalsPowers {
 }
 
 const MINUTE = 60_000;
-/** Callers with something left out at a time; with more, the first of them are told of early. */
+/** Callers with something left out at a time; with more, the first of them are recorded early. */
 const MOST_CALLERS = 10_000;
 
 interface Left {
@@ -92,7 +92,7 @@ export function createRefusals(powers: RefusalsPowers): Refusals {
         code: "TOO_MANY_REQUESTS",
         reason: "rate_refusals",
         message: `more than ${perMinute} refused calls per minute`,
-        remedy: `look at why the calls before were refused; retry after ${seconds} s`,
+        remedy: `check why the calls before were refused; retry after ${seconds} s`,
         retryAfterSeconds: seconds,
       };
       const recorded = take(`refusals-told:${who}:minute`, 1).ok;
@@ -105,10 +105,10 @@ export function createRefusals(powers: RefusalsPowers): Refusals {
   };
 }
 
-/** Whoever writes the event says why it could not be written. */
+/** The recorder itself reports why it could not be written. */
 const noted = (): void => undefined;
 
-/** A key has its own; who has none is an address. */
+/** One group per key; callers without one are grouped by address. */
 function groupOf({ tenantId, userId, keyId, via }: Caller, ip: string | null): string {
   if (via === "anonymous" && ip !== null) return networkOf(ip);
   return `${tenantId}/${userId}/${keyId ?? ""}`;

@@ -12,8 +12,8 @@ import { periodEnd, periodOf } from "./period.ts";
 
 export interface Requests {
   /**
-   * Counts one, or says why not: then nothing is counted. `spared`: counted, and never refused. A promise only while an
-   * owner's use is being looked up.
+   * Counts one, or answers why it is refused: then nothing is counted. `spared`: counted, and never refused. A promise
+   * only while an owner's use is being looked up.
    */
   count(caller: Caller, spared?: boolean): AppError | null | Promise<AppError | null>;
   /** Writes what was counted. What is not written when the process dies is lost: at most what a second brings. */

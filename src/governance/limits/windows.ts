@@ -20,9 +20,9 @@ export interface RateList {
 export interface RateRules {
   readonly governance: Pick<Governance, "limits" | "modeRule">;
   readonly mode: Mode;
-  /** What this caller is held to for its bad manners; null when to nothing. */
+  /** The limit on this caller after too many refused calls; null when there is none. */
   readonly throttle: Throttle | null;
-  /** False: only what protects the house stays, the mode's window and the throttle. */
+  /** False: only what protects the server stays, the mode's window and the throttle. */
   readonly enabled: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Refusals counted per caller, and the callers that are held to fewer calls because of them.
+// Refusals counted per caller, and the callers that are throttled because of them.
 import type { Caller } from "../../contract/call.ts";
 import type { SensorRule } from "../rules/governance.ts";
 import type { Throttle } from "./mode.ts";
@@ -8,7 +8,7 @@ import { createTally, type Tally } from "./tally.ts";
 export const callerKey = (caller: Caller): string => `${caller.tenantId}\n${caller.userId}`;
 
 export interface CallerCounts {
-  /** Answers how many this caller has now. */
+  /** Returns how many this caller has now. */
   add(caller: string, at: number, windowMs: number): number;
   /** The highest count of any caller. */
   worst(since: number): number;
@@ -16,7 +16,10 @@ export interface CallerCounts {
   callers(since: number): number;
 }
 
-/** Beyond this many the one that was counted first leaves: a bound on memory, not on the truth of the others. */
+/**
+ * Beyond this many the one that was counted first is dropped: this bounds memory, and the counts of the others stay
+ * exact.
+ */
 const MAX_CALLERS = 5_000;
 
 export function createCallerCounts(): CallerCounts {
@@ -51,10 +54,10 @@ export function createCallerCounts(): CallerCounts {
 }
 
 export interface Throttles {
-  /** Null when the caller is held to nothing. */
+  /** Null when the caller is not throttled. */
   of(caller: Caller): Throttle | null;
-  /** True when the caller was not held before. */
-  hold(caller: string, rule: NonNullable<SensorRule["throttle"]>, because: string): boolean;
+  /** True when the caller was not throttled before. */
+  throttle(caller: string, rule: NonNullable<SensorRule["throttle"]>, because: string): boolean;
 }
 
 export function createThrottles(now: () => number): Throttles {
@@ -67,7 +70,7 @@ export function createThrottles(now: () => number): Throttles {
   };
   return {
     of: (caller) => (held.size === 0 ? null : current(callerKey(caller))),
-    hold(caller, { callsPerMinute, forSeconds }, because) {
+    throttle(caller, { callsPerMinute, forSeconds }, because) {
       const before = current(caller);
       if (!before && held.size >= MAX_CALLERS) dropOldest(held);
       // Of two rules the tighter one holds.

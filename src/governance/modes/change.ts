@@ -93,13 +93,13 @@ export function requireValidSwitch(mode: Mode, reason: string, forMs: number | u
     errors.push({
       path: "/reason",
       message: `expected 1 to ${MAX_REASON} characters`,
-      suggestion: "say why: it stands in the record and is shown to everybody",
+      suggestion: "say why: it is recorded, and shown to all users",
     });
   if (forMs !== undefined && !(forMs >= MIN_FOR_MS && forMs <= MAX_FOR_MS))
     errors.push({
       path: "/forSeconds",
       message: "expected 60 (a minute) to 604800 (seven days)",
-      suggestion: "leave it out for a mode that stays until somebody changes it",
+      suggestion: "leave it out for a mode that stays until it is changed",
     });
   const [first] = errors;
   if (!first) return;

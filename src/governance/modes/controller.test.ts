@@ -373,7 +373,7 @@ describe("several instances on one store", () => {
     ground.rival = null;
     ground.deaf = true;
     expect((await to(authority, "DEGRADED")).mode).toBe("DEGRADED");
-    expect(ground.logs.join()).toContain("only when they look by themselves");
+    expect(ground.logs.join()).toContain("only with their next read of the store");
   });
 
   test("a fact that somebody removed leaves the mode as it is, and the next switch writes it anew", async () => {

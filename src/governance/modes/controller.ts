@@ -22,7 +22,7 @@ export interface ModePowers extends WarningPowers {
   readonly store: Pick<Store, "shared"> & {
     readonly facts: Pick<Store["facts"], "get" | "replace">;
   };
-  /** Hears of other instances' changes, and tells them ours. */
+  /** Passes changes of the mode between instances. */
   readonly follower: Pick<Follower, "on" | "changed" | "assertFresh">;
   readonly governance: () => Pick<Governance, "sensors" | "transitions">;
   readonly machine: MachineSensors;
@@ -30,7 +30,7 @@ export interface ModePowers extends WarningPowers {
   /** The tenant under which changes and warnings by sensors and timers are recorded. */
   readonly tenantId: string;
   readonly now: () => number;
-  /** Calls `tick` every so often until the function it answers is called. */
+  /** Calls `tick` at this interval until the returned function is called. */
   readonly schedule?: (tick: () => Promise<void>, everyMs: number) => () => void;
 }
 

@@ -3,7 +3,7 @@ import { readFile, statfs } from "node:fs/promises";
 import { availableParallelism, cpus, freemem, totalmem } from "node:os";
 import { join } from "node:path";
 
-/** Percent in use; null when it cannot be told. */
+/** Percent in use; null when it cannot be measured. */
 export interface MachineReading {
   readonly cpu: number | null;
   readonly memory: number | null;

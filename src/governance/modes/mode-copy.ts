@@ -26,7 +26,7 @@ export interface ModeCopy {
   unsaved: boolean;
   /** A write that failed and may still have arrived. */
   doubtful: { readonly text: string; readonly note: ModeNote | null } | null;
-  /** Written here, but the other instances have not been told yet. */
+  /** Written here, but not announced to the other instances yet. */
   unannounced: boolean;
 }
 
@@ -43,7 +43,7 @@ export function createModeCopy(now: number): ModeCopy {
   };
 }
 
-/** Brings what callers see in line with the copy. The same object is answered until then. */
+/** Brings what callers see in line with the copy. Until then they get the same object. */
 export function refreshState(copy: ModeCopy, notes: Pick<NoteQueue, "isEmpty">): void {
   copy.state = viewOf(copy.stored, copy.unsaved || !notes.isEmpty());
 }
@@ -63,7 +63,7 @@ export interface CopyPowers extends Pick<ModeStorePowers, "facts" | "now" | "log
 
 /** Reads the store into the copy; throws when the store does not answer. */
 export function createReadMode(copy: ModeCopy, p: CopyPowers): () => Promise<void> {
-  /** What the store says becomes what holds; an unreadable text is LOCKDOWN. */
+  /** The stored mode becomes the effective one; an unreadable text is LOCKDOWN. */
   const adopt = (text: string | null): void => {
     copy.readable = true;
     if (text === copy.raw && !copy.unsaved) return;

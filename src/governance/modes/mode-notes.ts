@@ -1,4 +1,4 @@
-// What is recorded of changes to the mode: in order, and tried again until the record takes it.
+// Records changes of the mode: in order, and tried again until it succeeds.
 import type { JsonObject } from "../../contract/call.ts";
 import type { Action } from "../../storage/store/store.ts";
 import type { ModeLog } from "./mode-store.ts";

@@ -104,9 +104,14 @@ export async function openModeStore(p: ModeStorePowers): Promise<ModeStore> {
           const done = await attempt(decide);
           if (done !== "again") return done;
         }
-        throw new AppError("CONFLICT", "stale", "the mode was changed by others all the while", {
-          remedy: "look at the mode that holds now, and switch again if it is still needed",
-        });
+        throw new AppError(
+          "CONFLICT",
+          "stale",
+          "the mode was changed by other instances with every attempt",
+          {
+            remedy: "check the present mode, and switch again if that is still needed",
+          },
+        );
       }),
     reload: () =>
       serial(async () => {
@@ -127,7 +132,7 @@ export async function openModeStore(p: ModeStorePowers): Promise<ModeStore> {
   };
 }
 
-/** One change at a time. Other instances are told after it, because they may make this one read again. */
+/** One change at a time. Other instances get the change signal after it, because they may make this one read again. */
 function createSerial(
   copy: Pick<ModeCopy, "unannounced">,
   { changed, log }: Pick<ModeStorePowers, "changed" | "log">,
@@ -140,7 +145,7 @@ function createSerial(
     } catch (cause) {
       log.warn(
         { err: cause },
-        "other instances hear of the mode only when they look by themselves",
+        "other instances learn of the mode only with their next read of the store",
       );
     }
   };

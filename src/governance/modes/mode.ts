@@ -8,7 +8,7 @@ export interface ModeState {
   /** A user id, `sensor:<name>`, `timer`, or `system` (the stored mode could not be read). */
   readonly by: string;
   readonly since: number;
-  /** Null: until somebody changes it. At this moment it goes back to `revertTo`. */
+  /** Null: until it is changed. At this moment it goes back to `revertTo`. */
   readonly until: number | null;
   readonly revertTo: Mode | null;
   /** A change that sensors ask for and the table leaves to a human. */
@@ -21,12 +21,12 @@ export interface SensorReading {
   readonly name: string;
   readonly value: number;
   readonly threshold: number;
-  /** off: not looked at; warn: told only; act: moves the mode. */
+  /** off: not evaluated; warn: only reported; act: moves the mode. */
   readonly action: "off" | "warn" | "act";
   readonly firing: boolean;
 }
 
-/** One caller is held to fewer calls for a while. The same object as long as it is the same throttle. */
+/** One caller may make fewer calls for a while. The same object as long as it is the same throttle. */
 export interface Throttle {
   readonly callsPerMinute: number;
   readonly until: number;
@@ -64,7 +64,7 @@ export interface ModeController {
   switch(actor: Caller, change: { mode: Mode; reason: string; forMs?: number }): Promise<ModeState>;
   readings(): readonly SensorReading[];
   signal(signal: ModeSignal): void;
-  /** What this caller is held to after too many refusals or dangerous attempts; null when to nothing. */
+  /** The limit on this caller after too many refusals or dangerous attempts; null when there is none. */
   throttleOf(caller: Caller): Throttle | null;
   onChange(listener: (state: ModeState, before: Mode) => void): () => void;
   close(): Promise<void>;

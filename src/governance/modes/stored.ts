@@ -41,7 +41,7 @@ export function firstMode(now: number): StoredMode {
 
 /** An unreadable mode counts as the strictest one. */
 export function lockedDown(now: number): StoredMode {
-  const reason = "the stored mode could not be read; look into the log, then switch to RECOVERY";
+  const reason = "the stored mode could not be read; see the log, then switch to RECOVERY";
   return { ...firstMode(now), mode: "LOCKDOWN", reason };
 }
 

@@ -1,9 +1,9 @@
 // How often something happened lately: one number per tick, old ones dropped.
 
 export interface Tally {
-  /** `at` is the moment of a tick and never falls. */
+  /** `at` is the moment of a tick and never decreases. */
   add(at: number, count: number, windowMs: number): void;
-  /** How many since then, the tick of that moment included: rather a little more than too little. */
+  /** How many since then, the tick of that moment included: it counts a little too much rather than too little. */
   count(since: number): number;
 }
 

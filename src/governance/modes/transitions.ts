@@ -1,4 +1,4 @@
-// The table of transitions, asked: what the sensors move by themselves, and what they only propose to a person.
+// Reads the table of transitions: what the sensors move by themselves, and what they only propose to a person.
 import type { Mode } from "../../contract/call.ts";
 import type { TransitionRule } from "../rules/governance.ts";
 import type { SensorStatus } from "./sensors.ts";
@@ -40,14 +40,17 @@ export function nextMove(
   return { automatic, proposed: automatic ? null : proposed };
 }
 
-/** Out of LOCKDOWN only a person leads, whatever the table says; and what a person chose, quiet alone does not undo. */
+/**
+ * Only a person ends LOCKDOWN, whatever the table says; and a mode that a person chose does not end because no sensor
+ * fires.
+ */
 function needsHuman(rule: TransitionRule, state: StoredMode): boolean {
   if (rule.from === "LOCKDOWN") return true;
   if (rule.needsHuman) return !goesBack(rule, state);
   return "quietSeconds" in rule.when && chosenByPerson(state);
 }
 
-/** What a fault of the machine did is undone once it is over: only to where the mode was before, never past it. */
+/** A change by a machine sensor is undone once the fault is over: only to the mode before it, never further. */
 const goesBack = ({ unlessBy = [], to }: TransitionRule, { by, before }: StoredMode): boolean =>
   before === to && unlessBy.some((name) => by === `sensor:${name}`);
 

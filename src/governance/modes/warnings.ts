@@ -18,7 +18,7 @@ export interface WarningPowers {
 export interface SensorWarnings {
   /** A sensor began to fire. */
   fires(sensor: SensorStatus): void;
-  /** A caller is held to `throttle` calls per minute because of this sensor. */
+  /** A caller is limited to `throttle` calls per minute because of this sensor. */
   throttles(caller: Caller, sensor: SensorName, count: number, throttle: number | null): void;
 }
 

@@ -47,7 +47,7 @@ export function playgroundText({ schema, relationships }: PlaygroundFile): strin
 function block(lines: readonly string[]): string {
   const first = lines.find((line) => line !== "");
   if (first === undefined) return '""\n';
-  // Where the text itself begins with blanks the indent must be said.
+  // Where the text itself begins with blanks the indent must be given.
   const indent = first.startsWith(" ") ? "2" : "";
   return `|${indent}-\n${lines.map((line) => (line === "" ? "" : `  ${line}`)).join("\n")}\n`;
 }

@@ -1,4 +1,4 @@
-// The relation port: who may do what to which thing, by relationships. Embedded over tuples in the store, or SpiceDB;
+// The relation port: who may do what to which object, by relationships. Embedded over tuples in the store, or SpiceDB;
 // one suite proves both alike. Words as in SpiceDB: resource, relation, permission, subject, caveat.
 import { z } from "zod";
 import type { JsonObject } from "../../contract/call.ts";
@@ -19,8 +19,7 @@ export interface ObjectRef {
 }
 
 /**
- * A thing (`user:ada`), everything of a type (`user:*`), or whoever stands in a relation to a thing
- * (`group:eng#member`).
+ * An object (`user:ada`), all of a type (`user:*`), or the subjects of a relation of an object (`group:eng#member`).
  */
 export interface SubjectRef extends ObjectRef {
   readonly relation?: string;
@@ -43,7 +42,7 @@ export interface CheckRequest {
   readonly context?: JsonObject;
 }
 
-/** `conditional`: a caveat lacks the values named in `missing`. The gate takes it for a no. */
+/** `conditional`: a caveat lacks the values named in `missing`. The gate treats it as a no. */
 export interface CheckResult {
   readonly has: "yes" | "no" | "conditional";
   readonly missing?: readonly string[];
@@ -88,18 +87,18 @@ export interface RelationTree {
   readonly name: string;
   readonly operation: "union" | "intersection" | "exclusion" | "leaf";
   readonly children: readonly RelationTree[];
-  /** Of a leaf: the subjects written down there. */
+  /** Of a leaf: the subjects of its relationships. */
   readonly subjects: readonly SubjectRef[];
 }
 
 /**
- * Faults: AppError BAD_REQUEST / invalid_input (unknown type, relation, caveat, subject type not allowed there;
- * schema text with its line), CONFLICT / already_exists (create), CONFLICT / stale (precondition). Anything else
- * means the engine is out.
+ * Faults: AppError BAD_REQUEST / invalid_input (unknown type, relation, caveat, subject type not allowed there; schema
+ * text with its line), CONFLICT / already_exists (create), CONFLICT / stale (precondition). Anything else means that
+ * the engine is not available.
  */
 export interface Relations {
   readonly engine: "embedded" | "spicedb";
-  /** Equal text, equal answers (time and context aside); null when answers must not be remembered. */
+  /** The same text means the same answers (time and context aside); null when answers must not be cached. */
   readonly revision: string | null;
   check(request: CheckRequest): CheckResult | Promise<CheckResult>;
   /** In the order of the requests. */

@@ -8,7 +8,7 @@ const NAME = "[a-z][a-z0-9_]{1,62}[a-z0-9]";
 const TYPE = `(?:[a-z][a-z0-9_]{1,61}[a-z0-9]/)*${NAME}`;
 const ID = "[a-zA-Z0-9/_|\\-=+]{1,1024}";
 const OBJECT = `(${TYPE}):(${ID})`;
-/** `...` is SpiceDB's word for "no relation". */
+/** `...` is SpiceDB's notation for "no relation". */
 const SUBJECT = `(${TYPE}):(${ID}|\\*)(?:#(${NAME}|\\.\\.\\.))?`;
 
 const WHOLE_ID = new RegExp(`^${ID}$`);

@@ -9,7 +9,8 @@ import { asWriterOf, escalator } from "./escalate.ts";
 import type { GovernanceFiles } from "./files/files.ts";
 import type { ApprovalRules, FileRules, Governance, ModeRule, PathRules } from "./governance.ts";
 import { rulesOf, type RulesByMode } from "./mode-rules.ts";
-import { resolvePathRules, type PathVariables, type WorkspacePathRules } from "./path-rules.ts";
+import { resolvePathRules, type WorkspacePathRules } from "./path-rules.ts";
+import type { PathVariables } from "./paths/regions.ts";
 import type { PathRuleLists, ToolRules } from "./files/tools.ts";
 import { taintRuleOf } from "./taint.ts";
 

@@ -1,4 +1,4 @@
-// Bytes as text: a byte-order mark, then what was declared, then what the page says of itself, then UTF-8, and at last
+// Bytes as text: a byte-order mark, then what was declared, then what the page itself declares, then UTF-8, and at last
 // the encoding of old pages, which can read anything.
 
 const META = /<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]+encoding\s*=\s*["']([\w.:-]+)/i;
@@ -25,7 +25,7 @@ function markOf([first, second, third]: Uint8Array): string | null {
 function metaOf(bytes: Uint8Array): string | null {
   const found = META.exec(Buffer.from(bytes.subarray(0, META_BYTES)).toString("latin1"));
   const name = found?.[1] ?? found?.[2] ?? null;
-  // A page that could be read so far is not in one of these, whatever it says.
+  // A page that could be read so far is not in one of these, whatever it declares.
   return name !== null && /^utf-?16/i.test(name) ? "utf-8" : name;
 }
 

@@ -2,9 +2,9 @@
 
 export interface DocumentInput {
   readonly bytes: Uint8Array;
-  /** As declared, e.g. by a server; a well-known signature in the bytes wins over it. */
+  /** As declared, e.g. by a server; a known signature in the bytes takes precedence. */
   readonly mime: string;
-  /** The file's name; its ending decides where the type says nothing. */
+  /** The file's name; its extension decides where the type does not. */
   readonly name: string;
   /** Where it came from: relative links are resolved against it. */
   readonly url?: string;
@@ -25,13 +25,13 @@ export interface ReadDocument {
   readonly language: string | null;
   readonly description: string | null;
   readonly links: readonly DocumentLink[];
-  /** What it turned out to be. */
+  /** The type that was detected. */
   readonly mime: string;
   /** How many pages the document has. */
   readonly pages?: number;
   /** Names of its tables, of a spreadsheet. */
   readonly sheets?: readonly string[];
-  /** The text went on beyond what is ever given. */
+  /** The text was longer than the largest answer. */
   readonly truncated?: true;
 }
 

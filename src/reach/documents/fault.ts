@@ -1,4 +1,4 @@
-// How a reader inside the sandbox says what is wrong; outside it becomes an error of ours.
+// Faults that a reader inside the sandbox reports; outside they become errors of the server.
 
 export type DocumentReason =
   "unsupported_type" | "encrypted" | "archive_too_large" | "document_unreadable" | "pages_invalid";

@@ -68,7 +68,7 @@ function textKind(
     )
   )
     return is("text", mime);
-  // The declared type promises something else than the text that it is.
+  // The declared type does not match: the content is text.
   throw unsupported(mime);
 }
 

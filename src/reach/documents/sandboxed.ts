@@ -180,6 +180,6 @@ async function ocr(
   };
 }
 
-/** The engine knows from its signal whether that was a person, the deadline or the shutdown. */
+/** The engine finds the cause in its signal: a person, the deadline or the shutdown. */
 const ended = () =>
   new AppError("CANCELLED", "user", "the call was ended before the document was read");

@@ -4,7 +4,7 @@ import { DocumentFault, unreadable } from "./fault.ts";
 import type { DocumentInput } from "./documents.ts";
 import { readDocument } from "./read.ts";
 
-// Readers may have something to say; the answer has stdout for itself.
+// Readers may write to the console; stdout is for the answer only.
 for (const name of ["log", "info", "warn", "error", "debug"] as const)
   console[name] = () => undefined;
 

@@ -4,7 +4,7 @@ import { archiveTooLarge, encrypted, unreadable } from "./fault.ts";
 
 const MAX_ENTRIES = 2_000;
 const MAX_UNPACKED_BYTES = 104_857_600;
-/** Of the whole; text packs well, yet not like this. */
+/** Of the whole; text does not compress better than this. */
 const MAX_RATIO = 200;
 const RATIO_FROM_BYTES = 5_242_880;
 
@@ -44,10 +44,7 @@ export function entriesOf(bytes: Uint8Array): ZipEntry[] {
   return entries;
 }
 
-/**
- * Unpacks every entry once, since what an archive says about its sizes is its own claim. Gives those that `wanted`
- * names.
- */
+/** Unpacks every entry once, since the sizes in an archive are only claims. Returns those that `wanted` names. */
 export function unpack(bytes: Uint8Array, wanted: ReadonlySet<string>): Map<string, Buffer> {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const kept = new Map<string, Buffer>();

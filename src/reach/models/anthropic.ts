@@ -1,4 +1,4 @@
-// Anthropic's models through their SDK, whose requests take our way out.
+// Anthropic's models through their SDK, whose requests go through the egress guard.
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import { AppError } from "../../contract/errors.ts";
 import type { GenerateRequest, ModelImage, ModelMessage } from "../../contract/powers/model.ts";
@@ -11,12 +11,12 @@ type Create = Anthropic.MessageCreateParamsNonStreaming;
 type Event = Anthropic.RawMessageStreamEvent;
 const DEFAULT_URL = "https://api.anthropic.com";
 const LOOK_TOKENS = 1_024;
-/** The tool by which a model hands over an answer of a wanted shape. */
+/** The tool by which a model returns an answer of a wanted shape. */
 const ANSWER = "answer";
 const IMAGES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
 /** More than any answer may take; the call ends it earlier. */
 const TIMEOUT_MS = 600_000;
-/** What errors inside a stream would have had as status. */
+/** The status that errors inside a stream stand for. */
 const STATUSES: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -39,7 +39,7 @@ export function anthropic(settings: ModelSettings, name: string, exchange: Excha
       // Retries are those of all providers, in ask.ts.
       maxRetries: 0,
       timeout: TIMEOUT_MS,
-      // It would print what providers say.
+      // It would print messages of providers.
       logLevel: "off",
       fetch: fetchThrough(exchange, request.onText !== undefined, failed),
     });
@@ -52,7 +52,7 @@ export function anthropic(settings: ModelSettings, name: string, exchange: Excha
         await client.messages.create({ ...params, stream: true }),
       );
     } catch (cause) {
-      // The SDK wraps what our own way out said.
+      // The SDK wraps the error of the egress guard.
       throw translated(name, failed.cause ?? cause, said.text);
     }
   };
@@ -190,7 +190,7 @@ function paramsOf(
     max_tokens: maxTokens,
     messages: messagesOf(name, messages),
     ...(system === undefined ? {} : { system }),
-    // Beyond 1 there is nothing here.
+    // This interface allows 1 at most.
     ...(temperature === undefined ? {} : { temperature: Math.min(1, temperature) }),
     ...(stop === undefined || stop.length === 0 ? {} : { stop_sequences: [...stop] }),
     ...(offered.length === 0 ? {} : { tools: offered }),
@@ -198,7 +198,7 @@ function paramsOf(
   };
 }
 
-/** Results of one turn's calls, and what was said with them, are one message of the user. */
+/** Results of one turn's calls, and the text with them, are one message of the user. */
 function messagesOf(name: string, messages: readonly ModelMessage[]): Anthropic.MessageParam[] {
   const turns: { role: "user" | "assistant"; content: Anthropic.ContentBlockParam[] }[] = [];
   for (const message of messages) {
@@ -235,7 +235,7 @@ function imageBlock(name: string, { mime, bytes }: ModelImage): Anthropic.ImageB
   return { type: "image", source: { type: "base64", media_type: media, data } };
 }
 
-/** `failed` keeps what our own way out threw. */
+/** `failed` keeps the error of the egress guard. */
 function fetchThrough(
   exchange: Exchange,
   streams: boolean,
@@ -262,7 +262,7 @@ function fetchThrough(
       maxBytes: MAX_CHAT_BYTES,
       streams,
     }).catch(keep);
-    // Already decompressed and of known length: those words about it no longer hold.
+    // The body is decompressed already: these headers no longer describe it.
     const { "content-encoding": _encoding, "content-length": _length, ...rest } = headers;
     const chunks = kept(body);
     const stream = new ReadableStream<Uint8Array>({

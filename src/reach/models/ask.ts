@@ -1,5 +1,5 @@
-// Asks for an answer until there is one: the same model again after a while, then its fallbacks. The only place that
-// repeats.
+// Requests an answer until there is one: the same model again after a while, then its fallbacks. The only place with
+// retries.
 import type { ModelAttempt, ModelPower } from "../../contract/powers/model.ts";
 import { AppError, faultOf } from "../../contract/errors.ts";
 import type { Ability } from "./config.ts";
@@ -10,7 +10,7 @@ import { incapable, type AdapterAnswer, type Candidate } from "./model.ts";
 const MAX_RETRIES = 2;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 4_000;
-/** A provider that wants more time than this is left alone. */
+/** A provider that asks for a longer wait than this is not tried again. */
 const MAX_RETRY_AFTER_MS = 30_000;
 
 type Request<A extends Ability> = Parameters<ModelPower[A]>[0];
@@ -20,7 +20,7 @@ export interface AskPowers {
   readonly signal: AbortSignal;
   /** Of the call's time. */
   readonly leftMs: () => number;
-  /** Each attempt is watched on its own. */
+  /** Each attempt has its own observer. */
   readonly watch: (candidate: Candidate) => Watched;
 }
 
@@ -37,12 +37,12 @@ export interface AskedFor<A extends Ability> {
   readonly attempts: readonly ModelAttempt[];
 }
 
-/** What one call of `ask` knows. */
+/** The state of one call of `ask`. */
 interface Asking {
   readonly failures: Failure[];
-  /** The caller has got some of an answer: another one must not follow. */
+  /** The caller has part of an answer: another one must not follow. */
   handedOut: boolean;
-  /** What the caller's own function threw; no provider is to blame. */
+  /** What the caller's own function threw; it is no fault of a provider. */
   thrown: { readonly cause: unknown } | null;
 }
 
@@ -62,7 +62,7 @@ export async function ask<A extends Ability>(
       return { answer, candidate, attempts: asking.failures.map(attemptOf) };
     } catch (cause) {
       if (asking.thrown) throw asking.thrown.cause;
-      // A cancel says why it was one.
+      // A cancel keeps its reason.
       if (p.signal.aborted) throw p.signal.reason;
       if (thenOf(cause) === "no" || asking.handedOut) throw allFailed(asking.failures, "no");
       if (faultOf(cause).reason === "context_too_long")
@@ -77,7 +77,7 @@ const attemptOf = ({ model, cause }: Failure): ModelAttempt => ({
   reason: faultOf(cause).reason,
 });
 
-/** One model, asked again where that may help and there is time. */
+/** One model, tried again where that may help and there is time. */
 async function repeated<A extends Ability>(
   ability: A,
   request: Request<A>,
@@ -140,7 +140,7 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** One attempt, with its failure noted. */
+/** One attempt, with its failure recorded. */
 async function once<A extends Ability>(
   ability: A,
   request: Request<A>,
@@ -165,7 +165,7 @@ async function once<A extends Ability>(
   }
 }
 
-/** The request within the limits of this model, its stream watched. */
+/** The request within the limits of this model, its stream observed. */
 function fitted<A extends Ability>(
   request: Request<A>,
   { settings }: Candidate,

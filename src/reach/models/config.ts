@@ -19,7 +19,7 @@ const prices = z.strictObject({
 const limits = z.strictObject({
   /** A conversation that was too long for one model goes only to a fallback where this is larger. */
   contextTokens: z.int().min(1).max(100_000_000).optional(),
-  /** No answer is asked to be longer. */
+  /** The longest answer that is requested. */
   outputTokens: z.int().min(1).max(10_000_000).optional(),
 });
 
@@ -39,9 +39,9 @@ const modelConfig = z
     voice: z.string().min(1).max(128).optional(),
     prices: prices.optional(),
     limits: limits.optional(),
-    /** Asked in this order when it fails. */
+    /** Tried in this order when it fails. */
     fallbacks: z.array(name).max(16).optional(),
-    /** Of those that cost the same the lowest is asked. */
+    /** Of those that cost the same the lowest is used. */
     priority: z.int().min(0).max(1_000).optional(),
   })
   .superRefine((model, context) => {

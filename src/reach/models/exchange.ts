@@ -15,7 +15,7 @@ export interface ExchangeRequest {
 export interface ExchangeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** As it comes. Must be read or left, which frees the connection; throws when it is larger than allowed. */
+  /** As it comes. Must be read or cancelled, which frees the connection; throws when it is larger than allowed. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
@@ -33,7 +33,7 @@ const WHOLE_MS = 300_000;
 
 export interface ExchangePowers {
   readonly egress: Pick<Egress, "request">;
-  /** Rules that let nothing pass but this address. */
+  /** Rules that allow only this address. */
   readonly rulesFor: (url: string) => EgressRules;
   readonly signal: AbortSignal;
   readonly idleMs?: number | undefined;
@@ -65,7 +65,7 @@ export async function bytesOf({ body }: Pick<ExchangeResponse, "body">): Promise
   return Buffer.concat(chunks);
 }
 
-/** As much of an error's text as anybody reads. */
+/** The longest part of an error's text that is kept. */
 export async function errorText({ body }: ExchangeResponse): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,11 +1,11 @@
-// What goes wrong with a provider, in our words, and what may be tried after it.
+// Faults of a provider as our errors, and what may be tried after them.
 import { PartialError, type Json } from "../../contract/call.ts";
 import { AppError, faultOf, type Fault } from "../../contract/errors.ts";
 
 const TOO_LONG =
   /context[ _-]?(length|window)|maximum context|too many tokens|prompt is too long|too long/i;
 const REFUSED = /content[ _-]?(filter|policy|management)|safety|moderation|refus/i;
-/** Servers that say so will not change their mind. */
+/** Status codes that stay the same with a retry. */
 const NEVER = new Set([501, 505]);
 const MAX_SAID = 300;
 
@@ -21,7 +21,7 @@ export class ProviderFault extends PartialError {
   }
 }
 
-/** The fault for an error response. The provider's text is foreign, so it is cut to one line. */
+/** The fault for an error response. The provider's text is not trusted, so it is cut to one line. */
 export function providerFault(
   name: string,
   status: number,
@@ -69,7 +69,7 @@ function meaningOf(name: string, status: number, text: string): Meaning {
   return refusalOf(text);
 }
 
-/** The request is at fault; the provider's words say how. */
+/** The request is at fault; the provider's message says how. */
 function refusalOf(text: string): Meaning {
   const code = "EXECUTION_FAILED";
   if (TOO_LONG.test(text)) {
@@ -119,7 +119,7 @@ export function cut(name: string, partial: string, cause?: unknown): ProviderFau
   return new ProviderFault(fault, "again", partialOf(partial));
 }
 
-/** It says more than it was asked for, and would go on. */
+/** The answer is longer than requested, and would go on. */
 export function endless(name: string, limit: string, partial: string): ProviderFault {
   const fault = {
     code: "EXECUTION_FAILED" as const,
@@ -130,7 +130,7 @@ export function endless(name: string, limit: string, partial: string): ProviderF
   return new ProviderFault(fault, "next", partialOf(partial));
 }
 
-/** Reasons of the way out for which the same address may answer a moment later. */
+/** Reasons of the egress guard after which the same address may answer a moment later. */
 const CONNECTION = new Set(["connect_failed", "dns_failed"]);
 
 export function thenOf(cause: unknown): Then {
@@ -171,7 +171,7 @@ export function allFailed(failures: readonly Failure[], then: Then): unknown {
   );
 }
 
-/** What happened twice is told once. */
+/** The same fault is listed once. */
 function triedWords(failures: readonly Failure[]): string {
   const times = new Map<string, number>();
   for (const { model, cause } of failures) {

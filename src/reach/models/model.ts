@@ -12,13 +12,13 @@ export type ModelAdapter = {
   readonly [A in Ability]?: (request: Parameters<ModelPower[A]>[0]) => Promise<AdapterAnswer<A>>;
 };
 
-/** What the provider said; cost and attempts are known to whoever asked it. */
+/** The provider's answer; the caller knows cost and attempts. */
 export type AdapterAnswer<A extends Ability> = Omit<
   Awaited<ReturnType<ModelPower[A]>>,
   "cost" | "attempts"
 >;
 
-/** What was found out about a model while it was asked. */
+/** What was learnt about a model from its answers. */
 export interface ModelMemory {
   /** It wants `max_completion_tokens` instead of `max_tokens`. */
   completionTokens: boolean;
@@ -32,8 +32,8 @@ export interface Candidate {
 
 export interface Models {
   /**
-   * Whom to ask, in this order: the model that was named, or the best one, then its fallbacks. `sees`: pictures are
-   * part of what is said. Throws model_unknown, no_capable_model or provider_not_configured.
+   * The models to try, in this order: the model that was named, or the best one, then its fallbacks. `sees`: the
+   * conversation has pictures. Throws model_unknown, no_capable_model or provider_not_configured.
    */
   candidates(
     tenantId: string,

@@ -1,4 +1,4 @@
-// The chat of the OpenAI interface: our request in its words, and its answer, whole or as a stream of events.
+// The chat of the OpenAI interface: our request in its format, and its answer, whole or as a stream of events.
 import type { JsonObject } from "../../contract/call.ts";
 import type { GenerateRequest, ModelMessage, Usage } from "../../contract/powers/model.ts";
 import { AppError } from "../../contract/errors.ts";
@@ -31,7 +31,7 @@ interface Part {
   readonly content?: string | null;
   readonly refusal?: string | null;
   readonly tool_calls?: readonly ToolCall[] | null;
-  /** Not OpenAI's own; routers and compatible servers hand pictures over like this. */
+  /** Not OpenAI's own; routers and compatible servers return pictures like this. */
   readonly images?: readonly { readonly image_url?: { readonly url?: string } }[] | null;
 }
 
@@ -55,7 +55,7 @@ export interface Asked {
   readonly request: GenerateRequest;
 }
 
-/** `tokensWord`: newer models of OpenAI want another one. */
+/** `tokensWord`: newer models of OpenAI need another one. */
 export function bodyOf(
   { messages, system, maxTokens, temperature, stop, tools, schema, onText }: GenerateRequest,
   tokensWord: "max_tokens" | "max_completion_tokens",
@@ -121,7 +121,7 @@ export function completed(asked: Asked, answer: Completion): AdapterAnswer<"gene
   return ended(asked, said, answer, choice.finish_reason ?? null);
 }
 
-/** A stream of events, put together as it comes. */
+/** A stream of events, assembled as it comes. */
 export async function streamed(
   asked: Asked,
   body: AsyncIterable<Uint8Array>,
@@ -186,7 +186,7 @@ function calledBy(
 ): Parameters<Spoken["call"]> {
   const given = asked?.arguments;
   const json = typeof given === "string" ? given : given == null ? "" : JSON.stringify(given);
-  // Of whole answers the place counts, since those give no index.
+  // In whole answers the position counts, since those have no index.
   return [String(index ?? at), { id: id ?? "", name: asked?.name ?? "", json }];
 }
 

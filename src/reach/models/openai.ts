@@ -184,6 +184,6 @@ const acceptOf = (streams: boolean | undefined): string =>
 const isStream = ({ headers }: ExchangeResponse): boolean =>
   (headers["content-type"] ?? "").toLowerCase().startsWith("text/event-stream");
 
-/** Newer models of OpenAI refuse `max_tokens` and say which word they want. */
+/** Newer models of OpenAI refuse `max_tokens`, and their error names the field to use. */
 const wantsOtherWord = (cause: unknown): boolean =>
   cause instanceof AppError && cause.message.includes("max_completion_tokens");

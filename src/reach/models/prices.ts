@@ -31,7 +31,7 @@ export function costOf<A extends Ability>(
   return prices ? COSTS[ability](prices, answer) : 0;
 }
 
-/** One figure to compare models by; without prices it is for free, as models of one's own are. */
+/** One figure to compare models by; a model without prices costs nothing, as self-hosted ones do. */
 const RATES: { readonly [A in Ability]: (prices: Prices) => number } = {
   generate: (prices) => tokens(prices, { input: 1, output: 1 }),
   look: (prices) => tokens(prices, { input: 1, output: 1 }),

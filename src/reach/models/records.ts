@@ -1,4 +1,5 @@
-// Models as records: those of the settings, for every tenant, and those that administrators add. The engine asks here.
+// Models as records: those of the settings, for every tenant, and those that administrators add. The engine gets its
+// models here.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import { AppError, faultOf, type Fault } from "../../contract/errors.ts";
 import {
@@ -24,7 +25,7 @@ export interface NewModel {
   readonly settings: JsonObject;
   /** Kept sealed. */
   readonly apiKey?: string;
-  /** `env:NAME`, read when the model is asked. */
+  /** `env:NAME`, read when the model is used. */
   readonly keyReference?: string | null;
   readonly enabled?: boolean;
   readonly position?: number;
@@ -50,7 +51,7 @@ export interface ModelAdmin {
   remove(actor: Caller, name: string): Promise<void>;
   /** The settings of several models that come together, as they would be kept; throws with every fault. */
   check(actor: Caller, models: readonly NewModel[]): Promise<readonly JsonObject[]>;
-  /** Asks it for one word, with its own key, and says what came back. */
+  /** Requests one word from it, with its own key, and returns the result. */
   test(actor: Caller, name: string, signal: AbortSignal): Promise<ModelTest>;
 }
 
@@ -76,9 +77,9 @@ export interface ModelRecordPowers {
     who: Pick<Caller, "tenantId" | "userId">,
     body: JsonObject,
   ) => Promise<void>;
-  /** Tells the other instances. */
+  /** Sends the change signal to the other instances. */
   readonly changed: () => Promise<void>;
-  /** The tenant whose log tells of the settings. */
+  /** The tenant whose log records changes by the settings. */
   readonly houseTenant: string;
 }
 

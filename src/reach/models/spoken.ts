@@ -1,4 +1,4 @@
-// An answer as it grows, whatever the provider's format: text, calls, pictures, and never more than was asked for.
+// An answer as it grows, whatever the provider's format: text, calls, pictures, and never more than requested.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type {
   GenerateRequest,
@@ -30,7 +30,7 @@ type Finish = AdapterAnswer<"generate">["finishReason"];
 export interface Spoken {
   readonly text: string;
   say(piece: string): void;
-  /** A call, or more of one; whatever names it apart from others in the provider's format. */
+  /** A call, or more of one; `key` tells it apart from others in the provider's format. */
   call(key: string, more: { id?: string; name?: string; json?: string }): void;
   image(image: ModelImage): void;
   answer(end: { model: string; usage: Usage | null; finish: Finish }): AdapterAnswer<"generate">;
@@ -100,19 +100,21 @@ function readCalls(calls: readonly Asked[]): ModelToolCall[] {
   });
 }
 
-/** Models write arguments as text, and not always well: what cannot be read is theirs to hear about. */
+/**
+ * Models write arguments as text, sometimes as invalid JSON: then the model gets the fault as the result of the call.
+ */
 function argumentsOf(json: string): Pick<ModelToolCall, "arguments" | "unreadable"> {
   try {
     const value = JSON.parse(json.trim() === "" ? "{}" : json) as Json;
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return { arguments: value as JsonObject };
   } catch {
-    // Told below.
+    // Handled below.
   }
   return { arguments: {}, unreadable: json.slice(0, MAX_UNREADABLE) };
 }
 
-/** Nobody works for nothing: where the provider does not count, we do, roughly. */
+/** Where the provider counts no tokens, they are estimated, so that no answer is free. */
 function estimated(request: GenerateRequest, size: number): Usage {
   const { system = "", messages } = request;
   const asked = messages.reduce((sum, { content }) => sum + content.length, system.length);

@@ -1,4 +1,4 @@
-// The box on Linux. Opens at once; a real run behind it decides whether there is one.
+// The box on Linux. Opens at once; a real run in the background decides whether it works.
 import { randomBytes } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What a job may say about its box. Everything else about the box is the server's.
+// Checks what a job may set for its box. Everything else about the box is set by the server.
 import { isAbsolute, normalize } from "node:path";
 import { AppError } from "../../contract/errors.ts";
 import type { SandboxJob } from "./sandbox.ts";
@@ -6,7 +6,7 @@ import type { SandboxJob } from "./sandbox.ts";
 /** Set by the box itself. */
 const OWN_VARIABLES = new Set(["PATH", "HOME", "TMPDIR", "LANG"]);
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** Inside: what makes the box a box. */
+/** Inside: what the isolation consists of. */
 const KEPT = [
   "/bin",
   "/dev",

@@ -1,4 +1,4 @@
-// What a box may hold when nobody says otherwise.
+// The default limits of a box.
 import type { SandboxLimits } from "./sandbox.ts";
 
 const MIB = 1_048_576;

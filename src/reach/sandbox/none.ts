@@ -1,4 +1,4 @@
-// No box on this system: everything is refused, nothing runs unconfined.
+// No sandbox on this system: every job is refused, nothing runs unconfined.
 import { AppError } from "../../contract/errors.ts";
 import type { Sandbox, SandboxStatus } from "./sandbox.ts";
 

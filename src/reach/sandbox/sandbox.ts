@@ -17,7 +17,7 @@ const UNTRIED: SandboxStatus = {
   version: null,
 };
 
-/** The box of this system. Nothing is started, and nothing taken, before somebody asks for it. */
+/** The sandbox of this system. Nothing is started or reserved before its first use. */
 export function openSandbox(config: SandboxConfig): Sandbox {
   let opened: Promise<Sandbox> | null = null;
   let found: Sandbox | null = null;
@@ -44,7 +44,7 @@ async function load(config: SandboxConfig): Promise<Sandbox> {
   return (await import("./none.ts")).noSandbox();
 }
 
-/** What the box may hold at most. All are set by the server; no field of a request reaches them. */
+/** The limits of the box. All are set by the server; no field of a request reaches them. */
 export interface SandboxLimits {
   readonly memoryBytes: number;
   readonly processes: number;
@@ -53,7 +53,9 @@ export interface SandboxLimits {
   readonly openFiles: number;
   /** Largest single file. */
   readonly fileBytes: number;
-  /** On the host's disks, in all folders that it may write; beyond it the job is killed. Removing gives it back. */
+  /**
+   * On the host's disks, in all folders that it may write; beyond it the job is killed. Removed files no longer count.
+   */
   readonly diskBytes: number;
   /** Files and folders made there. */
   readonly diskEntries: number;
@@ -81,7 +83,7 @@ export interface SandboxJob {
   readonly files?: Readonly<Record<string, Uint8Array>>;
   readonly stdin?: Uint8Array;
   readonly limits?: Partial<SandboxLimits>;
-  /** Who it runs as on the host, where the server may choose: the owner of a mounted folder. Never 0. */
+  /** The user it runs as on the host, where the server may choose: the owner of a mounted folder. Never 0. */
   readonly owner?: { readonly uid: number; readonly gid: number };
   /**
    * Each TCP connection that something inside makes to `127.0.0.1:3128` arrives here as a stream; there is no other way
@@ -93,7 +95,7 @@ export interface SandboxJob {
    * reach nothing outside: the network namespace is the job's own and no socket is mounted.
    */
   readonly localSockets?: true;
-  /** Its program may have threads, but starts no process: not with `network`, whose door is opened by one. */
+  /** Its program may have threads, but starts no process: not with `network`, whose socket is opened by one. */
   readonly startsNothing?: true;
   readonly signal: AbortSignal;
   /** Chunks as they come; each is gone after the call. */
@@ -115,7 +117,7 @@ export interface SandboxResult {
 
 export interface SandboxStatus {
   readonly ready: boolean;
-  /** Why not, in a line. */
+  /** Why not, in one line. */
   readonly reason: string | null;
   /** What an operator can do about it. */
   readonly fix: string | null;
@@ -128,13 +130,13 @@ export interface Sandbox {
   readonly kind: "bubblewrap" | "sandbox-exec" | "none";
   /** From a real run; until one has ended, not ready. */
   readonly status: SandboxStatus;
-  /** Asks for the real run, and is there when it has ended; never rejects. */
+  /** Starts the real run and resolves when it has ended; never rejects. */
   readonly probed: Promise<SandboxStatus>;
   /** Rejects with UNAVAILABLE / sandbox_unavailable when there is no box; never runs anything outside one. */
   run(job: SandboxJob): Promise<SandboxResult>;
   /**
-   * A program that goes on running, spoken to over its streams, in the same box as `run` builds. It dies with the
-   * server, with `close` and with the job's signal. What it writes is not limited here; the reader must limit it.
+   * A long-running program, used over its streams, in the same box as `run` builds. It dies with the server, with
+   * `close` and with the job's signal. What it writes is not limited here; the reader must limit it.
    */
   open(job: Omit<SandboxJob, "stdin" | "onOutput">): Promise<SandboxProcess>;
   /**
@@ -144,7 +146,7 @@ export interface Sandbox {
   launcher(
     job: Omit<SandboxJob, "argv" | "stdin" | "signal" | "onOutput"> & { readonly program: string },
   ): Promise<SandboxLauncher>;
-  /** Kills what is left and gives up what was taken at the start. */
+  /** Kills what is left and releases what was reserved at the start. */
   close(): Promise<void>;
 }
 
@@ -165,7 +167,7 @@ export interface SandboxEnd {
   /** Null: it was killed, or never began. */
   readonly exitCode: number | null;
   readonly oom: boolean;
-  /** In words, for people. */
+  /** As text for people. */
   readonly reason: string;
 }
 

@@ -58,10 +58,10 @@ export function createCollector(p: CollectorPowers): Collector {
       const oldest = Math.min(...webhooks.map(({ fromSeq }) => fromSeq));
       const known = await position(oldest);
       if (known === null || known >= head) return;
-      const houseActions = actionsOf(webhooks.flatMap(({ events }) => events));
+      const anyTenantActions = actionsOf(webhooks.flatMap(({ events }) => events));
       let from = Math.max(known, oldest);
       for (let pages = 0; from < head && pages < MAX_PAGES && !signal.aborted; pages++) {
-        const found = await log.since(from, { tenantId: "", actor: "", houseActions }, PAGE);
+        const found = await log.since(from, { tenantId: "", actor: "", anyTenantActions }, PAGE);
         const page = found.filter(({ seq }) => seq <= head);
         await enqueue(webhooks, page, p);
         // A page ends early where events are large: only an empty one is the end.

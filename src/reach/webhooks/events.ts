@@ -1,6 +1,6 @@
 // Which events an endpoint asked for: names of the record's own actions, or patterns that end in `*`.
 import { ACTIONS, type Action, type LogEvent, type WebhookRow } from "../../storage/store/store.ts";
-import { HOUSE_ACTIONS } from "../../storage/events/announcements.ts";
+import { MODE_ACTIONS } from "../../storage/events/announcements.ts";
 
 /** Sent only on request. */
 export const TEST_EVENT = "webhook.test";
@@ -21,6 +21,6 @@ export function isSubscribed(
   event: LogEvent & { readonly seq: number },
 ): boolean {
   if (event.seq <= webhook.fromSeq) return false;
-  if (event.tenantId !== webhook.tenantId && !HOUSE_ACTIONS.includes(event.action)) return false;
+  if (event.tenantId !== webhook.tenantId && !MODE_ACTIONS.includes(event.action)) return false;
   return webhook.events.some((pattern) => matchesPattern(pattern, event.action));
 }

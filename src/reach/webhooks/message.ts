@@ -2,7 +2,7 @@
 import {
   APPROVAL_ACTIONS,
   dataOf,
-  HOUSE_ACTIONS,
+  MODE_ACTIONS,
   QUESTION_ACTIONS,
 } from "../../storage/events/announcements.ts";
 import type { Action, LogEvent } from "../../storage/store/store.ts";
@@ -59,7 +59,7 @@ function detailsOf(event: LogEvent, p: MessagePowers): Fields {
     const told = dataOf(event) as Fields;
     return { ...told, url: p.linkTo(String(told["approvalId"])) };
   }
-  if (HOUSE_ACTIONS.includes(action) || QUESTION_ACTIONS.includes(action))
+  if (MODE_ACTIONS.includes(action) || QUESTION_ACTIONS.includes(action))
     return dataOf(event) as Fields;
   const body = JSON.parse(event.body) as Fields;
   const told = PLAIN.filter((name) => isPlain(body[name])).map((name) => [name, body[name]]);

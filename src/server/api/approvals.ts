@@ -1,4 +1,4 @@
-// Approvals and the standing rules drafted from them: what people decide, and see. Who may is said by the desk.
+// Approvals and the standing rules drafted from them: what people see and decide. The inbox checks who may.
 import { z } from "zod";
 import type { ApprovalView } from "../../governance/approvals/approval.ts";
 import type { ApprovalNotice, Caller, Json, JsonObject } from "../../contract/call.ts";

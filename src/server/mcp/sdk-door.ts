@@ -2,7 +2,7 @@
 // decides which era a request belongs to.
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import type { McpHandlerRequestOptions, McpHttpHandler } from "@modelcontextprotocol/server";
+import type { McpHandlerRequestOptions } from "@modelcontextprotocol/server";
 import type { Caller, Json } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Doors } from "../doors.ts";
@@ -13,12 +13,12 @@ import { ANSWER_MS } from "./engine-call.ts";
 import { authOf, exchangeOf, newExchange } from "./exchange.ts";
 import type { McpDoor } from "./index.ts";
 import { openLegacySessions } from "./legacy-sessions.ts";
-import { listenerBus } from "./listen.ts";
 import { openChangeSignals } from "./change-signals.ts";
 import { createResumableCalls } from "./resumable-call.ts";
 import { declaresHeaders } from "./param-headers.ts";
+import { createSdkHandlers } from "./sdk-handlers.ts";
 import { loadSdk } from "./sdk.ts";
-import { buildCheckedServer, buildServer, NOTHING, offerOf, type McpEndpoint } from "./server.ts";
+import { NOTHING, offerOf, type McpEndpoint } from "./server.ts";
 import type { ToolNames, Views } from "./views.ts";
 
 const KEEP_ALIVE_MS = 15_000;
@@ -45,64 +45,7 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
   const signals = openChangeSignals(doors, views);
   const legacy = openLegacySessions(doors, sdk, signals, KEEP_ALIVE_MS, onerror);
 
-  const handlerOf = (endpoint: McpEndpoint, bus?: ReturnType<typeof listenerBus>): McpHttpHandler =>
-    sdk.server.createMcpHandler(
-      ({ authInfo }) => {
-        const { checked, offer } = exchangeOf(authInfo);
-        return checked
-          ? buildCheckedServer(endpoint, offer, checked)
-          : buildServer(endpoint, offer).server;
-      },
-      {
-        responseMode: "auto",
-        keepAliveMs: KEEP_ALIVE_MS,
-        maxRequestBodySize: settings.maxBodyBytes,
-        onerror,
-        ...(bus ? { bus } : {}),
-      },
-    );
-  /** By server. They have no event bus: a bus knows no caller, so each listening stream gets a handler of its own. */
-  const handlers = new Map<
-    string,
-    { readonly endpoint: McpEndpoint; readonly handler: McpHttpHandler }
-  >();
-  const routeOf = (server: string | null) => {
-    const key = server ?? "";
-    let route = handlers.get(key);
-    if (!route) {
-      const endpoint = server === null ? union : { ...union, server };
-      handlers.set(key, (route = { endpoint, handler: handlerOf(endpoint) }));
-    }
-    return route;
-  };
-  const listening = new Set<McpHttpHandler>();
-
-  async function listen(
-    endpoint: McpEndpoint,
-    request: Request,
-    options: McpHandlerRequestOptions,
-  ): Promise<Response> {
-    const { caller } = exchangeOf(options.authInfo);
-    const bus = listenerBus({
-      endpoint,
-      caller,
-      changes: signals,
-      body: options.parsedBody as Json,
-      onerror,
-      onEnd: () => listening.delete(handler),
-      end: () => void handler.close().catch(onerror),
-    });
-    const handler = handlerOf(endpoint, bus);
-    const response = await handler.fetch(request, options);
-    if (bus.state === "full")
-      return Response.json({
-        jsonrpc: "2.0",
-        id: null,
-        error: { code: -32603, message: "Subscription limit reached" },
-      });
-    if (bus.state === "open") listening.add(handler);
-    return response;
-  }
+  const handlers = createSdkHandlers(union, signals, KEEP_ALIVE_MS, onerror);
 
   async function answer(
     server: string | null,
@@ -120,14 +63,14 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
     request: Request,
     options: McpHandlerRequestOptions,
   ): Promise<Response> {
-    const { endpoint, handler } = routeOf(server);
+    const { endpoint, handler } = handlers.of(server);
     const exchange = exchangeOf(options.authInfo);
     const body = options.parsedBody as Json | undefined;
     if (await sdk.server.isLegacyRequest(request, body)) {
       const response = await legacy.answer(endpoint, exchange.offer, request, options);
       if (response) return response;
     } else {
-      if (isListen(body)) return listen(endpoint, request, options);
+      if (isListen(body)) return handlers.listen(endpoint, request, options);
       exchange.checked = await headerChecked(endpoint, exchange.caller, body);
     }
     const response = await handler.fetch(request, options);
@@ -167,8 +110,7 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
     async close() {
       resumableCalls.close();
       await legacy.close();
-      const open = [...listening, ...[...handlers.values()].map(({ handler }) => handler)];
-      await Promise.all(open.map((handler) => handler.close()));
+      await handlers.close();
       signals.close();
     },
   };

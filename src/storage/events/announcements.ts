@@ -1,10 +1,10 @@
-// Which events of the record concern whom, and what of them is told. Arguments and results never are.
+// Who gets which events of the record, and which of their fields. Arguments and results are never among them.
 import type { Caller } from "../../contract/call.ts";
 import type { Action, LogEvent } from "../store/store.ts";
 import { readEnd } from "../../util/record/event-bodies.ts";
 
-/** For every listener of every tenant. */
-export const HOUSE_ACTIONS: readonly Action[] = ["mode.changed", "mode.proposed"];
+/** The mode is one for all: every listener of every tenant gets these. */
+export const MODE_ACTIONS: readonly Action[] = ["mode.changed", "mode.proposed"];
 
 /** For the requester, and for administrators of the tenant. */
 export const APPROVAL_ACTIONS: readonly Action[] = [
@@ -29,44 +29,44 @@ type Body = Readonly<Record<string, unknown>>;
 
 const bodyOf = (event: LogEvent): Body => JSON.parse(event.body) as Body;
 
-/** Told to others than the actor. Called for every event: most are neither. */
+/** Sent to others than the actor. Called for every event: most are not announced. */
 export const isAnnounced = (action: Action): boolean =>
   action.startsWith("mode.") ||
   action.startsWith("question.") ||
   (action.startsWith("approval.") && APPROVAL_ACTIONS.includes(action));
 
-/** Who is told of an event. */
+/** Who gets an event. */
 export interface Audience {
-  /** Everybody, of all tenants. */
-  readonly isHouse: boolean;
+  /** Every listener of every tenant. */
+  readonly allTenants: boolean;
   readonly tenantId: string;
-  /** The one it concerns; null where it concerns nobody. */
+  /** The user it concerns; null where it concerns no single user. */
   readonly userId: string | null;
-  /** Administrators of the tenant besides. */
+  /** Administrators of the tenant, too. */
   readonly withAdmins: boolean;
 }
 
 export function audienceOf(event: LogEvent): Audience {
   const { tenantId } = event;
-  if (HOUSE_ACTIONS.includes(event.action))
-    return { isHouse: true, tenantId, userId: null, withAdmins: true };
+  if (MODE_ACTIONS.includes(event.action))
+    return { allTenants: true, tenantId, userId: null, withAdmins: true };
   if (!isAnnounced(event.action)) {
     const userId = event.executionId === null ? null : event.actor;
-    return { isHouse: false, tenantId, userId, withAdmins: false };
+    return { allTenants: false, tenantId, userId, withAdmins: false };
   }
-  return { isHouse: false, tenantId, userId: requesterOf(event), withAdmins: true };
+  return { allTenants: false, tenantId, userId: requesterOf(event), withAdmins: true };
 }
 
 export function isAmong(
   caller: Caller,
-  { isHouse, tenantId, userId, withAdmins }: Audience,
+  { allTenants, tenantId, userId, withAdmins }: Audience,
 ): boolean {
-  if (isHouse) return true;
+  if (allTenants) return true;
   if (tenantId !== caller.tenantId) return false;
   return userId === caller.userId || (withAdmins && caller.role === "admin");
 }
 
-/** Asking and using are the requester's own acts; all others name it. */
+/** Requesting and consuming are acts of the requester; the other events name them in the body. */
 function requesterOf(event: LogEvent): string | null {
   const own = event.action === "approval.requested" || event.action === "approval.consumed";
   const requester = own ? event.actor : bodyOf(event)["requester"];
@@ -76,7 +76,7 @@ function requesterOf(event: LogEvent): string | null {
 export function dataOf(event: LogEvent): object {
   const at = isoOf(event.at);
   const body = bodyOf(event);
-  if (HOUSE_ACTIONS.includes(event.action)) {
+  if (MODE_ACTIONS.includes(event.action)) {
     const { to, from, reason, by, until } = body;
     return { mode: to, from, reason, by, until: isoOf(until), at };
   }
@@ -99,8 +99,8 @@ export function dataOf(event: LogEvent): object {
     };
   }
   const isEnd = event.action !== "tool.execution.start" && event.action !== "tool.execution.held";
-  const told: Body = isEnd ? readEnd<Body>(event.body) : body;
-  const { toolName, category, status, executionTime, cancelReason, errorCode } = told;
+  const shown: Body = isEnd ? readEnd<Body>(event.body) : body;
+  const { toolName, category, status, executionTime, cancelReason, errorCode } = shown;
   return {
     id: event.executionId,
     at,

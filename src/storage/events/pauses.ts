@@ -1,4 +1,4 @@
-// Waiting that others can end: by news, or for good. One waits at a time.
+// Waiting that others can end: once by a signal, or for good. One waits at a time.
 
 export interface Pauses {
   readonly stopped: boolean;
@@ -15,7 +15,7 @@ export function createPauses(): Pauses {
   let end: (() => void) | null = null;
   let wakeable = false;
 
-  const wait = (ms: number, byNews: boolean): Promise<void> =>
+  const wait = (ms: number, bySignal: boolean): Promise<void> =>
     new Promise((resolve) => {
       if (stopped) return resolve();
       const done = (): void => {
@@ -25,7 +25,7 @@ export function createPauses(): Pauses {
       };
       const timer = setTimeout(done, ms);
       timer.unref();
-      wakeable = byNews;
+      wakeable = bySignal;
       end = done;
     });
 

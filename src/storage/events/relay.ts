@@ -1,17 +1,18 @@
 // Follows the log and sends it on. The log is the outbox: an event that is durable there will arrive, and no call
 // waits for it.
 import { AppError } from "../../contract/errors.ts";
-import type { LedgerRow, Store } from "../store/store.ts";
-import { sinkEvent } from "./event.ts";
+import type { Store } from "../store/store.ts";
+import { createLease } from "./lease.ts";
 import { atMost, createPauses } from "./pauses.ts";
-import type { Sink, SinkEvent } from "./sink.ts";
+import { createBatchSender } from "./send-batch.ts";
+import type { Sink } from "./sink.ts";
 
 export interface RelayPowers {
   readonly store: Pick<Store, "log" | "cursors" | "shared">;
   readonly sink: Sink;
   /** This server, among those that share the store. */
   readonly owner: string;
-  /** Where a sink that was never sent anything begins. */
+  /** Where a sink begins that nothing was sent to yet. */
   readonly from: "start" | "now";
   readonly now: () => number;
   readonly log: Log;
@@ -29,7 +30,7 @@ interface Timing {
   readonly lease: number;
   /** Events are gathered this long. */
   readonly linger: number;
-  /** How often the log is looked at when nobody says that it grew: other servers write it too. */
+  /** How often the log is read without a signal that it grew: other servers write it too. */
   readonly poll: number;
   readonly firstBackoff: number;
   readonly longestBackoff: number;
@@ -49,7 +50,7 @@ export interface RelayFigures {
 }
 
 export interface Relay {
-  /** The log grew. Costs nothing worth mentioning, so it may be told of every event. */
+  /** The log grew. Cheap enough to be called for every event. */
   wake(): void;
   pending(): Promise<number>;
   figures(): Promise<RelayFigures>;
@@ -57,7 +58,6 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-const CURSOR = "sink";
 const TIMING: Timing = {
   lease: 10_000,
   linger: 25,
@@ -66,69 +66,22 @@ const TIMING: Timing = {
   longestBackoff: 10_000,
   close: 3_000,
 };
-/** One process owns a store that is not shared: its lease need not end. */
-const FOR_EVER_MS = 100 * 365 * 86_400_000;
-const MOST_EVENTS = 500;
-/** Below what a topic takes at once unless told otherwise (1 MB), keys and headers included. */
-const MOST_BYTES = 800_000;
-const OVERHEAD_BYTES = 300;
 const WARN_EVERY_MS = 60_000;
 
 export function startRelay(p: RelayPowers): Relay {
-  const { store, sink, owner } = p;
+  const { store, sink } = p;
   const timing = { ...TIMING, ...p.timing };
   const pauses = createPauses();
-  /** How far it is sent; null while the lease is not ours. */
-  let sentTo: number | null = null;
+  const lease = createLease(p, timing.lease);
+  const sender = createBatchSender(p, lease);
   let grown = false;
-  let pageSize = MOST_EVENTS;
   let failures = 0;
   let warnedAt = 0;
   let lastError: string | null = null;
-  let lastSuccess: number | null = null;
-
-  async function hold(): Promise<number | null> {
-    const now = p.now();
-    const known = sentTo ?? (await store.cursors.seq(CURSOR));
-    const start = known === null && p.from === "now" ? await store.log.head() : 0;
-    return store.cursors.hold(
-      CURSOR,
-      owner,
-      now,
-      now + (store.shared ? timing.lease : FOR_EVER_MS),
-      start,
-    );
-  }
-
-  /** Sends one batch. */
-  async function step(): Promise<"more" | "done" | "not ours"> {
-    sentTo ??= await hold();
-    if (sentTo === null) return "not ours";
-    const rows = await store.log.read(sentTo, pageSize);
-    const [first] = rows;
-    if (first === undefined) return "done";
-    if (first.seq > sentTo + 1)
-      p.log.warn(
-        { from: sentTo + 1, to: first.seq - 1 },
-        "events that lie in the archive only are not sent on",
-      );
-    const batch = gather(rows);
-    pageSize = Math.max(
-      1,
-      Math.min(MOST_EVENTS, Math.ceil((2 * MOST_BYTES * batch.events.length) / batch.bytes)),
-    );
-    await sink.deliver(batch.events);
-    lastSuccess = p.now();
-    // Taken over meanwhile: the other began where we were, and sends the same again.
-    if (!(await store.cursors.advance(CURSOR, owner, batch.last))) sentTo = null;
-    else if (sentTo !== null) sentTo = batch.last;
-    // A page ends early where events are large: only an empty one is the end.
-    return "more";
-  }
 
   async function attempt(): Promise<"more" | "done" | "not ours" | "failed"> {
     try {
-      const outcome = await step();
+      const outcome = await sender.send();
       if (failures > 0 && outcome !== "not ours")
         p.log.info({ attempts: failures }, "audit events are sent on again");
       failures = 0;
@@ -144,15 +97,9 @@ export function startRelay(p: RelayPowers): Relay {
           "audit events cannot be sent on; they wait in the log",
         );
       }
-      await giveUpLease();
+      await lease.giveUp();
       return "failed";
     }
-  }
-
-  /** Another server may reach what this one cannot. */
-  async function giveUpLease(): Promise<void> {
-    sentTo = null;
-    await store.cursors.release(CURSOR, owner).catch(() => undefined); // it runs out by itself
   }
 
   async function run(): Promise<void> {
@@ -174,19 +121,9 @@ export function startRelay(p: RelayPowers): Relay {
     return whole * (0.5 + Math.random() / 2);
   }
 
-  async function renew(): Promise<void> {
-    if (sentTo === null) return;
-    if ((await hold()) === null) sentTo = null;
-  }
-
-  async function pending(): Promise<number> {
-    const [head, seq] = await Promise.all([store.log.head(), store.cursors.seq(CURSOR)]);
-    return Math.max(0, head - (seq ?? (p.from === "now" ? head : 0)));
-  }
-
   const heartbeat = store.shared
     ? setInterval(() => {
-        renew().catch(() => undefined); // no answer: it still holds, or runs out
+        lease.renew().catch(() => undefined); // no answer: it still holds, or runs out
       }, timing.lease / 3)
     : undefined;
   heartbeat?.unref();
@@ -204,7 +141,7 @@ export function startRelay(p: RelayPowers): Relay {
     // Ends an attempt that is still under way.
     await sink.close();
     await atMost(timing.close, drained);
-    await giveUpLease();
+    await lease.giveUp();
   }
 
   return {
@@ -213,29 +150,13 @@ export function startRelay(p: RelayPowers): Relay {
       grown = true;
       pauses.wake();
     },
-    pending,
+    pending: lease.pending,
     figures: async () => ({
-      pending: await pending(),
+      pending: await lease.pending(),
       lastError,
-      lastSuccess,
-      relaying: sentTo !== null,
+      lastSuccess: sender.lastSuccess,
+      relaying: lease.sentTo !== null,
     }),
     close: () => (closing ??= shutDown()),
   };
-}
-
-/** As many as fit, one at least. */
-function gather(rows: readonly LedgerRow[]): { events: SinkEvent[]; bytes: number; last: number } {
-  const events: SinkEvent[] = [];
-  let bytes = 0;
-  let last = 0;
-  for (const row of rows) {
-    const event = sinkEvent(row);
-    const size = Buffer.byteLength(event.line) + OVERHEAD_BYTES;
-    if (events.length > 0 && bytes + size > MOST_BYTES) break;
-    events.push(event);
-    bytes += size;
-    last = row.seq;
-  }
-  return { events, bytes, last };
 }

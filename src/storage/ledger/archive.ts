@@ -9,7 +9,7 @@ import { verifyExport } from "./verify.ts";
 
 export interface ArchivePowers {
   readonly store: Pick<Store, "log" | "ledger" | "cursors">;
-  /** History forgets executions whose events are gone: those before the number. */
+  /** Removes executions from history whose events are gone: those before the number. */
   readonly forget: (before: number) => Promise<unknown>;
   readonly files: SegmentFiles;
   readonly instanceId: string;
@@ -56,7 +56,7 @@ export async function archive(powers: ArchivePowers, question: ArchiveQuestion):
     });
   try {
     const { from, to, reason } = await bounds(powers, question.before);
-    // What a crash after the last one left undone.
+    // Finishes what a crash after the last one left undone.
     await powers.forget(from);
     const files: string[] = [];
     const most = powers.maxEvents ?? MAX_EVENTS;
@@ -79,7 +79,7 @@ async function bounds({ store, now }: ArchivePowers, before: number) {
   let to = Math.min(head - KEPT, needed - 1);
   let reason =
     needed - 1 < head - KEPT
-      ? `event ${needed} is still needed by an open execution or by somebody who follows the log`
+      ? `event ${needed} is still needed by an open execution or by a reader that follows the log`
       : `the newest ${KEPT} events stay`;
   for (let last = from - 1; last < to;) {
     const rows = await store.log.read(last, PAGE);

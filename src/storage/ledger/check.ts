@@ -1,5 +1,4 @@
-// What must hold of a stretch of the ledger, line by line: hashes, links, numbers, signatures, and that it is all
-// there.
+// Checks a stretch of the ledger line by line: hashes, links, numbers, signatures, and that nothing is missing.
 import type { ChainHead } from "../store/store.ts";
 import { NO_HASH } from "../../util/record/ledger-line.ts";
 import { isSigned, keyIdOf } from "./key.ts";
@@ -26,11 +25,11 @@ export class LedgerFault extends Error {
 }
 
 export interface CheckOptions {
-  /** Public keys (SPKI, base64) that may have signed; absent: any, and they are told. */
+  /** Public keys (SPKI, base64) that may have signed; absent: any, and they are listed in the result. */
   readonly keys?: readonly string[];
   /** Signed elsewhere and kept outside: each head it names must be found. */
   readonly anchors?: readonly (Checkpoint & Signed)[];
-  /** Heads that somebody else wrote down, to be found as well. */
+  /** Heads that were noted elsewhere, to be found as well. */
   readonly heads?: readonly ChainHead[];
   /** Where chains stood before the first line, when that is not the beginning of the log. */
   readonly before?: readonly ExportedChain[];
@@ -123,7 +122,7 @@ export class LedgerCheck {
     else throw new LedgerFault("a second manifest");
   }
 
-  /** The first line of an export: the numbers it gives are what the rest is held against. */
+  /** The first line of an export: the rest is compared with its numbers. */
   begin(manifest: Manifest & Signed): void {
     this.#signed(manifestText(manifest, manifest), manifest, "the manifest");
     this.#manifest = manifest;
@@ -278,7 +277,7 @@ export class LedgerCheck {
     const chain = this.#chains.get(key);
     const at = chain ?? this.#known.get(key);
     if (!at) {
-      // It stood still: what comes next of it must go on from here.
+      // It has not moved: its next event must go on from here.
       if (wholeLog)
         throw new LedgerFault(`${what} names a chain of ${tenantId} that is not there`, seq);
       this.#known.set(key, { n, hash });

@@ -17,13 +17,13 @@ const CHECKPOINT_FILE = "checkpoints.ndjson";
 export interface CheckpointFile {
   /** Durable when it resolves. */
   append(line: string): Promise<void>;
-  /** The whole lines; a torn last one is no line. */
+  /** The complete lines; a torn last one is left out. */
   lines(): AsyncIterable<string>;
   last(): string | null;
   exists(): boolean;
-  /** Takes away what a crash left of a last line. */
+  /** Removes what a crash left of a last line. */
   mend(): void;
-  /** Moves it out of the way, as evidence; answers its new name. */
+  /** Renames it, so that it is kept as evidence; returns its new name. */
   setAside(name: string): Promise<string>;
 }
 
@@ -65,7 +65,7 @@ export function checkpointFile(
 
 const PIECE = 65_536;
 
-/** The last whole line, and where it ends: found from the back, for the file grows with the years. */
+/** The last whole line, and where it ends: read from the end, because the file may be large. */
 function tailOf(path: string): { end: number; last: string | null } {
   if (!existsSync(path)) return { end: 0, last: null };
   const file = openSync(path, "r");

@@ -1,4 +1,4 @@
-// Makes checkpoints: after so many events, or so long after the first that none covers, or when somebody asks.
+// Makes checkpoints: after so many events, or so long after the first that none covers, or on request.
 import { AppError } from "../../contract/errors.ts";
 import type { Store } from "../store/store.ts";
 import { NO_HASH } from "../../util/record/ledger-line.ts";
@@ -19,16 +19,19 @@ export interface CheckpointPowers {
 }
 
 export interface Checkpoints {
-  /** Told of each event: on the path of every call, so it only counts. */
+  /** Called for each event: on the path of every call, so it only counts. */
   recorded(): void;
-  /** From now on they are made by themselves: what the last start left behind has been looked at. */
+  /** From now on they are made automatically: what the last start left has been checked. */
   start(): void;
-  /** What stands now. Where nothing moved, the last one; `all`: names every chain, also those that stood still. */
+  /**
+   * A checkpoint of the present state; the last one where nothing moved. `all`: names every chain, also those that have
+   * not moved.
+   */
   make(which?: "moved" | "all"): Promise<string | null>;
   close(): Promise<void>;
 }
 
-/** However much is written, no more than one a second by itself. */
+/** At most one a second is made automatically, however much is written. */
 const LEAST_MS = 1_000;
 
 export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
@@ -39,7 +42,7 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
   let timer: NodeJS.Timeout | null = null;
   let soon: NodeJS.Timeout | null = null;
   let working: Promise<unknown> = Promise.resolve();
-  /** Unknown after a start: then the first one names every chain. */
+  /** Unknown after a start: the first checkpoint then names every chain. */
   let last: { n: number; line: string; all: boolean } | null = null;
   let covered: ReadonlyMap<string, number> | null = null;
   const unwritten: string[] = [];
@@ -74,7 +77,7 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
     return line;
   }
 
-  /** The database first: what only it has is written to the file later, what only the file has was lost there. */
+  /** The database first: what is missing in the file can be written later, what is missing in the database is lost. */
   async function writeOut(): Promise<void> {
     for (let line = unwritten[0]; line !== undefined; line = unwritten[0]) {
       await file.append(line).catch(notWritten);
@@ -90,7 +93,7 @@ export function createCheckpoints(powers: CheckpointPowers): Checkpoints {
   const byItself = (): void =>
     void inTurn("moved").catch((cause: unknown) => {
       report(cause);
-      // Even if no event follows: what is not covered yet stays to be covered.
+      // Even if no event follows, the events that are not covered yet must be.
       uncovered = Math.max(uncovered, 1);
       arm();
     });

@@ -1,5 +1,5 @@
 // The same lines as CloudEvents 1.0: every fact is in its attributes, so that the ledger's own line can be made again.
-// Numbers beyond 31 bits are no integers of CloudEvents, so they stand as text.
+// CloudEvents has no integers beyond 31 bits, so such numbers are text.
 import { NO_HASH } from "../../util/record/ledger-line.ts";
 import { LineFault, parseLine, textOf, type ParsedLine } from "./parse.ts";
 
@@ -103,13 +103,13 @@ function cloudEventOf(parsed: ParsedLine): CloudEvent {
   }
 }
 
-/** Clocks may stand anywhere; what is no time for CloudEvents still has its exact number in `atms`. */
+/** Clocks may be wrong by any amount; a time that CloudEvents cannot hold is still exact in `atms`. */
 function timeOf(at: number): string {
   const time = new Date(at);
   return Number.isNaN(time.getTime()) ? new Date(0).toISOString() : time.toISOString();
 }
 
-/** The ledger's own line out of a CloudEvent; refuses one that we would have written otherwise. */
+/** The ledger's own line from a CloudEvent; refuses one that we would have written differently. */
 export function fromCloudEvent(bytes: Uint8Array): ParsedLine {
   const text = textOf(bytes);
   const marker = dataAt(text);
@@ -127,7 +127,7 @@ export const isCloudEvent = (bytes: Uint8Array): boolean =>
     .toString("latin1")
     .startsWith('{"specversion":"1.0"');
 
-/** Where the attributes, which hold text alone, end. */
+/** Where the attributes end; they hold only text. */
 function dataAt(text: string): number {
   const head = /^\{(?:"[a-z]+":"(?:[^"\\]|\\.)*",)+"data":/.exec(text);
   if (!head || !text.endsWith("}")) throw new LineFault("it is no CloudEvent of ours");

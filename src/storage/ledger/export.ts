@@ -1,5 +1,5 @@
-// An export: a signed line that says what follows, then the events and checkpoints in order. Two readings, so that the
-// first line can be exact and nothing has to be kept in memory.
+// An export: a signed line that says what follows, then the events and checkpoints in order. The log is read twice, so
+// that the first line is exact and nothing has to be kept in memory.
 import { createHash } from "node:crypto";
 import { AppError } from "../../contract/errors.ts";
 import { toCloudEvent } from "./cloud.ts";
@@ -20,7 +20,7 @@ export interface ExportQuestion {
 export interface Export {
   readonly manifest: Manifest;
   readonly manifestLine: string;
-  /** Lines with their ends, the manifest first, in handy pieces. */
+  /** Lines with their ends, the manifest first, in pieces of moderate size. */
   bytes(): AsyncGenerator<Buffer>;
 }
 

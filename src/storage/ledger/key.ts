@@ -81,7 +81,7 @@ export function publicKeyOf(pem: string): string | null {
   }
 }
 
-/** Base64 has several spellings of the same bytes; only ours counts. */
+/** Base64 has several spellings of the same bytes; only the canonical one is accepted. */
 export function isSigned(text: string | Uint8Array, publicKey: string, signature: string): boolean {
   try {
     const bytes = Buffer.from(signature, "base64");

@@ -1,4 +1,4 @@
-// Everything people do with the ledger besides writing it: prove, export, archive, search.
+// Operations on the ledger besides writing: verify, export, archive, search.
 import { AppError } from "../../contract/errors.ts";
 import type { JsonObject } from "../../contract/call.ts";
 import type { Action, Store } from "../store/store.ts";
@@ -19,7 +19,7 @@ export interface LedgerPowers {
   readonly store: Pick<Store, "log" | "ledger" | "cursors">;
   readonly dataDir: string;
   readonly instanceId: string;
-  /** Of the data directory: while one is lost, nothing is written into what lies in its place. */
+  /** Of the data directory: while one is lost, nothing is written to the file in its place. */
   readonly files?: Pick<WatchedFiles, "check">;
   readonly key: LedgerKey;
   readonly now: () => number;
@@ -31,7 +31,7 @@ export interface LedgerPowers {
   readonly note: (action: Action, body: JsonObject) => Promise<void>;
   readonly forget: (before: number) => Promise<unknown>;
   readonly report: (fields: object, message: string) => void;
-  /** Told when the database is older than what was written outside of it. */
+  /** Called when the database is older than the checkpoints outside of it. */
   readonly onRolledBack: () => void;
   readonly maxSegmentEvents?: number;
 }
@@ -46,9 +46,9 @@ export interface Ledger {
   /** SPKI, base64. */
   readonly publicKey: string;
   readonly publicKeyPem: string;
-  /** Told of each event; cheap. */
+  /** Called for each event; cheap. */
   recorded(): void;
-  /** A signed line that names every chain of this server as it stands now; null before the first event. */
+  /** A signed line that names every chain of this server as it is now; null before the first event. */
   checkpoint(): Promise<string | null>;
   export(question: ExportQuestion): Promise<Export>;
   verify(question: VerifyQuestion): Promise<LiveVerdict>;

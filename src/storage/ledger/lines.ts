@@ -15,7 +15,7 @@ export interface NamedHead {
   readonly hash: string;
 }
 
-/** Where the chains of one server stood. Those that have not moved since the one before may be left out. */
+/** The heads of one server's chains at one moment. Those that have not moved since the one before may be left out. */
 export interface Checkpoint {
   readonly instanceId: string;
   /** From 1, without gaps, per server. */

@@ -44,7 +44,7 @@ export async function verifyLive(place: LivePlace, options: LiveVerify): Promise
   let events = 0;
   let at: number | null = null;
   try {
-    // In this order: what a checkpoint names was there before it.
+    // In this order: the event that a checkpoint names was written before it.
     const newest = await store.ledger.lastCheckpoints();
     const to = await store.log.head();
     const marks = new Map(newest.map(({ instanceId, n }) => [instanceId, n]));
@@ -115,7 +115,7 @@ function faultOf(cause: unknown, at: number | null): Fault {
   throw cause;
 }
 
-/** A table that is behind its chain would let the next event fork it. */
+/** With a table behind its chain the next event would fork the chain. */
 function reaches(heads: readonly ChainHead[], spans: readonly ExportedChain[]): void {
   for (const { tenantId, instanceId, last } of spans) {
     const head = heads.find((each) => each.tenantId === tenantId && each.instanceId === instanceId);
@@ -172,11 +172,14 @@ function seqOf(line: string): number | null {
     const parsed = parseLine(Buffer.from(line));
     return parsed.kind === "checkpoint" ? parsed.checkpoint.seq : null;
   } catch {
-    return null; // it is told anyway, without the number
+    return null; // the fault is reported anyway, without the number
   }
 }
 
-/** Each file by itself, against the signed line that the store kept of it. What lies elsewhere is taken at its word. */
+/**
+ * Each file by itself, against the signed line that the store kept of it. Files that are not on this machine are
+ * trusted.
+ */
 async function checkSegments(segments: readonly SegmentRow[], files: SegmentFiles) {
   const stood = new Map<string, ExportedChain>();
   let before: ExportedChain[] = [];
@@ -195,7 +198,7 @@ async function checkSegments(segments: readonly SegmentRow[], files: SegmentFile
       stood.set(JSON.stringify([chain.tenantId, chain.instanceId]), chain);
     const bytes = files.read(file);
     if (bytes === null) {
-      // Whatever is missing before it cannot be joined: the reading begins after the last one that is elsewhere.
+      // The reading begins after the last file that is not on this machine: what comes before cannot be linked.
       before = [...stood.values()];
       after = toSeq;
       elsewhere++;

@@ -124,7 +124,7 @@ function readManifest(line: string): Manifest & Signed {
   return value;
 }
 
-/** Writing what was read must give the line back; whatever has another shape cannot be written at all. */
+/** Writing what was read must give the same line; a value of another shape cannot be written at all. */
 function exactly(line: string, { signature }: Signed, write: () => string): void {
   let again: string;
   try {

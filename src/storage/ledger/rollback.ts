@@ -1,5 +1,5 @@
-// At start: does the database still hold what the last checkpoint outside of it says? An older copy that was put
-// back, or a log that was cut, does not. An honest restore must be possible, so it is told and not refused.
+// At start: does the database still hold what the last checkpoint outside of it names? An older copy that was put back,
+// or a log that was cut, does not. A restore on purpose must be possible, so it is reported and not refused.
 import type { CheckpointRow, Store } from "../store/store.ts";
 import { checkpointText, type Checkpoint, type Signed } from "./lines.ts";
 import type { CheckpointFile } from "./checkpoint-file.ts";
@@ -8,9 +8,9 @@ import { LineFault, parseLine } from "./parse.ts";
 
 export interface Rollback {
   readonly message: string;
-  /** What the file knew last; null when it cannot be read. */
+  /** The last checkpoint in the file; null when it cannot be read. */
   readonly known: { readonly n: number; readonly seq: number; readonly at: number } | null;
-  /** Where the database stands. */
+  /** The last event in the database. */
   readonly seq: number;
 }
 
@@ -23,7 +23,7 @@ export async function findRollback(
   const stored = await ledger.lastCheckpoint(instanceId);
   const line = file.last();
   if (line === null) {
-    // A crash may fall between the first one in the database and the first line of the file, never later.
+    // A crash may happen between the first one in the database and the first line of the file, never later.
     if (!stored || stored.n === 1) return null;
     return {
       message: `the file with the checkpoints is gone or empty, though ${stored.n} were made`,
@@ -83,7 +83,7 @@ export function readCheckpoint(line: string): (Checkpoint & Signed) | null {
   }
 }
 
-/** Writes to the file what the database has beyond it: what a crash in between left out. Answers how many. */
+/** Writes to the file what the database has beyond it: what a crash in between left out. Returns how many. */
 export async function fillFile(
   ledger: Store["ledger"],
   file: CheckpointFile,

@@ -1,5 +1,5 @@
-// Finds events by what they say. The log has no index but its number, so one question reads a bounded stretch and says
-// how far it came.
+// Finds events by their content. The log has no index but its number, so one request reads a bounded stretch and
+// returns how far it came.
 import { setImmediate as turn } from "node:timers/promises";
 import type { LedgerRow, Store } from "../store/store.ts";
 
@@ -27,11 +27,11 @@ export interface SearchPage {
 
 export interface SearchAnswer {
   readonly events: readonly LedgerRow[];
-  /** Events that were looked at. */
+  /** Events that were read. */
   readonly searched: number;
-  /** Where to go on; null when everything was looked at. */
+  /** Where to go on; null when everything was read. */
   readonly next: number | null;
-  /** Older ones lie in archived files and were not looked at; 0: nothing is archived. */
+  /** Older ones are in archived files and were not read; 0: nothing is archived. */
   readonly archivedTo: number;
 }
 
@@ -144,6 +144,6 @@ function says(body: string, value: string, fields: readonly string[]): boolean {
     const read = JSON.parse(body) as Record<string, unknown> | null;
     return fields.some((field) => read?.[field] === value);
   } catch {
-    return false; // somebody changed it: verify says so
+    return false; // it was changed: verify reports it
   }
 }

@@ -33,7 +33,7 @@ export type SourceLine =
 const PAGE = 500;
 const PAGE_BYTES = 8_000_000;
 
-/** Where everything ends right now, so that what is written meanwhile changes nothing. */
+/** Where everything ends now, so that later writes change nothing. */
 export async function marksOf({ ledger }: LedgerStore): Promise<ReadonlyMap<string, number>> {
   return new Map((await ledger.lastCheckpoints()).map(({ instanceId, n }) => [instanceId, n]));
 }
@@ -86,7 +86,7 @@ async function* eventPages(source: Source, stretch: Stretch): AsyncGenerator<Eve
     last = end.seq;
     const bytes = rows.reduce((sum, { body }) => sum + body.length, 0);
     limit = Math.max(10, Math.min(PAGE, Math.floor(PAGE_BYTES / (1 + bytes / rows.length))));
-    // The reader of an embedded store works in this thread: others get their turn.
+    // An embedded store is read in this thread: yield to other work.
     await turn();
   }
 }

@@ -25,7 +25,7 @@ export type Verdict =
   | { readonly ok: false; readonly fault: Fault; readonly events: number };
 
 export interface VerifyOptions extends Pick<CheckOptions, "keys" | "anchors"> {
-  /** Told now and then of the bytes read, packed as they came. */
+  /** Called at intervals with the bytes read, still packed. */
   readonly onProgress?: (bytes: number) => void;
 }
 

@@ -125,7 +125,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
             tenantId: "local",
             actor: "ann",
             tenantActions: ["approval.requested"],
-            houseActions: ["mode.changed"],
+            anyTenantActions: ["mode.changed"],
           },
           10,
         );

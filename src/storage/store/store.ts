@@ -138,14 +138,14 @@ export interface LogEvent {
   readonly body: string;
 }
 
-/** Events of the actor's executions in the tenant, and what else a listener is told. */
+/** Events of the actor's executions in the tenant, and of the actions that a listener gets besides. */
 export interface LogFilter {
   readonly tenantId: string;
   readonly actor: string;
-  /** Also events of these actions in the tenant, whoever did them. */
+  /** Also events of these actions in the tenant, by any actor. */
   readonly tenantActions?: readonly Action[];
   /** Also events of these actions in any tenant. */
-  readonly houseActions?: readonly Action[];
+  readonly anyTenantActions?: readonly Action[];
 }
 
 export interface TenantRow {

@@ -104,7 +104,7 @@ function answerOf(said: string): { scores: Record<string, unknown>; reason?: unk
     if (typeof scores === "object" && scores !== null)
       return { scores: scores as Record<string, unknown>, reason };
   } catch {
-    // Told below.
+    // Handled below.
   }
   throw toolError("schema_not_satisfied", "the model did not answer with scores", {
     remedy: "try again, or use another model",

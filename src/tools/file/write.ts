@@ -87,7 +87,7 @@ interface Files {
   read(path: string, options: { maxBytes: number }): Promise<{ bytes: Uint8Array; sha256: string }>;
 }
 
-/** What is there now, where it is text of a moderate size. What may not be read is not compared. */
+/** The present content, where it is text of a moderate size. Files that may not be read are not compared. */
 async function previous(
   path: string,
   files: Files,

@@ -7,12 +7,12 @@ const MAX_DIFF_BYTES = 200_000;
 const MAX_ENTRIES = 1_000;
 
 /**
- * One run for everything. Git never sees the repository's own settings: it is given a folder of ours, with the
+ * One run for everything. Git never sees the repository's own settings: it is given a prepared folder, with the
  * repository's objects, refs and index and a configuration that holds nothing but the few values that say how to read
- * them. What is not copied cannot start anything, whatever it is called: filters, converters, monitors, helpers,
- * hooks, aliases, includes, remotes. Finding the repository is left to the script for the same reason; a folder that
- * only looks like a bare repository is not taken for one. Each answer is a line of base64, so that no name can end
- * one. $1: with diff; $2: commits.
+ * them. What is not copied cannot start anything, whatever it is called: filters, converters, monitors, helpers, hooks,
+ * aliases, includes, remotes. Finding the repository is left to the script for the same reason; a folder that only
+ * looks like a bare repository is not taken for one. Each answer is a line of base64, so that no name can end one. $1:
+ * with diff; $2: commits.
  */
 const SCRIPT = String.raw`
 set -u

@@ -212,7 +212,7 @@ export default defineTool({
   },
 });
 
-/** By what the file is, and by whose configuration lies beside it or above. */
+/** By the type of the file, and by the configuration beside it or above. */
 async function choose(path: string, isFolder: boolean, powers: Powers): Promise<LinterName> {
   for (const name of NAMES) {
     const { configs, takes } = LINTERS[name];
@@ -220,7 +220,7 @@ async function choose(path: string, isFolder: boolean, powers: Powers): Promise<
     if (configs !== null) {
       if ((await configOf(LINTERS[name], path, powers)) !== null) return name;
     } else if (!isFolder || (await holds(path, takes, powers))) {
-      // Of two that need no configuration the one that is there.
+      // Of two that need no configuration the one that is installed.
       if (name !== "ruff" || (await commandFor(name, powers)) !== null) return name;
     }
   }

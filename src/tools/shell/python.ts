@@ -3,7 +3,7 @@ import { programNotes, programOutput } from "./shared/program-output.ts";
 import type { ToolPowers } from "../../contract/powers.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
-/** Says which of its arguments are no installed distribution and no module. */
+/** Prints which of its arguments are no installed distribution and no module. */
 const MISSING = `
 import sys, importlib.metadata, importlib.util
 def missing(name):

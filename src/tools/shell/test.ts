@@ -8,15 +8,15 @@ import { defineTool, toolError } from "../../contract/tool.ts";
 type Powers = Pick<ToolPowers, "files" | "process">;
 
 interface TestRunner {
-  /** Files that say it is this one. */
+  /** Files by which it is recognised. */
   readonly marks: readonly string[];
   /** Its name among the dependencies in package.json. */
   readonly dependency?: string;
-  /** Files of tests, where nothing else says it. */
+  /** Its test files, where nothing else identifies it. */
   readonly tests?: RegExp;
   readonly installed?: string;
   readonly program?: string;
-  /** A installed of Python that must be there. */
+  /** A Python distribution that must be installed. */
   readonly python?: string;
   argv(filter: string | undefined): string[];
   /** Where it writes its report; null: to stdout. */
@@ -242,7 +242,7 @@ export default defineTool({
 const saysNoTests = (text: string): boolean =>
   /no tests? (?:found|ran|files)|No test files found/i.test(text);
 
-/** By the files of the project, then by its dependencies, then by what its tests are called. */
+/** By the files of the project, then by its dependencies, then by the names of its tests. */
 async function choose(folder: string, powers: Powers): Promise<RunnerName> {
   const { files } = powers;
   const at = (name: string): string => (folder === "." ? name : `${folder}/${name}`);

@@ -35,7 +35,7 @@ export default defineTool({
   tags: ["search"],
   examples: [{ name: "system_echo", arguments: { text: "hello" } }],
   async run({ name, arguments: args, executionId }, { engine }, context) {
-    // A wish about the cache is about the tool that is meant.
+    // A cache option is about the inner tool.
     const metadata = context.metadata?.["cache"] === false ? { metadata: { cache: false } } : {};
     const outcome = await engine.relay({
       name,

@@ -57,7 +57,7 @@ export default defineTool({
       executionId === undefined
         ? await engine.explain({ tool: tool ?? "", ...(args ? { arguments: args as never } : {}) })
         : await engine.explain({ executionId });
-    // The same words for what does not exist and for what this caller may not know.
+    // The same text for a tool that does not exist and for one that is hidden from this caller.
     if (!found)
       throw toolError(
         "unknown",

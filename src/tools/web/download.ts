@@ -4,7 +4,7 @@ import { headersInput, redirectInputs, urlInput } from "./shared/request-shapes.
 import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 104_857_600;
-/** Progress is told every so many bytes. */
+/** Progress is reported after this many bytes. */
 const STEP_BYTES = 1_048_576;
 
 export default defineTool({
@@ -83,7 +83,7 @@ export default defineTool({
     const written = await powers.files
       .receive(path, source, wanted)
       .catch(async (cause: unknown) => {
-        // What refused the file may not have touched the answer.
+        // The refusal may come before the body is read: end it.
         await response.body[Symbol.asyncIterator]().return?.();
         throw cause;
       });

@@ -5,7 +5,7 @@ import { defineTool, toolError } from "../../contract/tool.ts";
 
 const MAX_BYTES = 10_485_760;
 const MAX_LINKS = 200;
-/** A page with less than this and a script in it is made by the script. */
+/** A page with less text than this and a script is rendered by the script. */
 const NEARLY_EMPTY = 40;
 
 export default defineTool({

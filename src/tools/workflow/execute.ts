@@ -78,7 +78,7 @@ export default defineTool({
         `${error?.message ?? "a step failed"}; run ${run.runId}: ${ids}`,
         {
           remedy: error?.remedy ?? `look at it with workflow/status`,
-          // What the steps before it did is done: the caller learns how far the run came.
+          // Earlier steps have taken effect: the caller learns how far the run came.
           partial: { runId: run.runId, status: run.status, steps: run.steps.map(stepView) },
         },
       );

@@ -1,4 +1,5 @@
-// Reads what linters say, each in its own format for programs.
+// Reads the reports of linters, each in its own format for programs.
+import { json, list, object, str } from "./report-json.ts";
 
 export interface LintIssue {
   path: string;
@@ -130,17 +131,3 @@ function place(line: unknown, column: unknown): { line: number; column: number }
     typeof value === "number" && Number.isInteger(value) && value > 0 ? value : 1;
   return { line: whole(line), column: whole(column) };
 }
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-const object = (value: unknown): Record<string, unknown> =>
-  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-const list = (value: unknown): Record<string, unknown>[] | null =>
-  Array.isArray(value) ? value.map(object) : null;
-const str = (value: unknown): string => (typeof value === "string" ? value : "");

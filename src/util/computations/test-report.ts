@@ -1,4 +1,5 @@
-// Reads what test runners say, each in its own format for programs.
+// Reads the reports of test runners, each in its own format for programs.
+import { json, list, object, str } from "./report-json.ts";
 
 export interface TestFailure {
   name: string;
@@ -192,17 +193,3 @@ function readCargo(text: string): TestReport | null {
 
 const cut = (text: string): string =>
   text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-const object = (value: unknown): Record<string, unknown> =>
-  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-const list = (value: unknown): Record<string, unknown>[] | null =>
-  Array.isArray(value) ? value.map(object) : null;
-const str = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -50,7 +50,7 @@ export function valueBeside(object: JsonObject, kindOf: (name: string) => number
 const lastWord = (told: string): string => /([\w-]+)\W*$/.exec(told)?.[1] ?? told;
 
 /** A block of a result without its picture. */
-export function dataless(block: Json): Json {
+export function withoutData(block: Json): Json {
   if (typeof block !== "object" || block === null || Array.isArray(block)) return block;
   const { data: _data, ...rest } = block as JsonObject;
   return rest;

@@ -1,5 +1,6 @@
 // Large values are masked beside everything else: long texts in a thread, and the rest a few milliseconds at a time.
 import type { Json, JsonObject } from "../../contract/call.ts";
+import { withoutData } from "./masker-fields.ts";
 
 /** A text masked for the caller and for the record. */
 export interface MaskedText {
@@ -101,10 +102,4 @@ export function* longTextsIn(value: Json): Generator<string | null> {
         rest.push(inner);
     }
   }
-}
-
-function withoutData(block: Json): Json {
-  if (typeof block !== "object" || block === null || Array.isArray(block)) return block;
-  const { data: _data, ...rest } = block as JsonObject;
-  return rest;
 }

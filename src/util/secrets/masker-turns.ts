@@ -7,12 +7,12 @@ import { MASK } from "./mask.ts";
 import {
   ARGUMENTS,
   byName,
-  dataless,
   HOLDS_SECRET,
   isSecretFlag,
   PLAIN,
   programBeside,
   withData,
+  withoutData,
 } from "./masker-fields.ts";
 import {
   isLarge,
@@ -119,7 +119,7 @@ async function blocksInTurns(
     const over = turn();
     if (over) await over;
     // One block alone is masked as a list of one.
-    const rest = dataless(block);
+    const rest = withoutData(block);
     const inner = await walkInTurns(rest, way, depth + 1, turn);
     copy.push(inner === rest ? block : withData(inner, block));
   }

@@ -7,7 +7,6 @@ import {
   ARGUMENTS,
   byName,
   CODE_FIELD,
-  dataless,
   hasOption,
   holdsSecret,
   HOLDS_SECRET,
@@ -18,6 +17,7 @@ import {
   SECRET_FIELD,
   valueBeside,
   withData,
+  withoutData,
 } from "./masker-fields.ts";
 import type { Way } from "./masker-texts.ts";
 
@@ -129,7 +129,7 @@ export function finished(
 function walkBlocks(blocks: readonly Json[], way: Way, depth: number): Json {
   let copy: Json[] | null = null;
   blocks.forEach((block, at) => {
-    const rest = dataless(block);
+    const rest = withoutData(block);
     const inner = walk(rest, way, depth + 1);
     if (inner !== rest) (copy ??= [...blocks])[at] = withData(inner, block);
   });

@@ -8,7 +8,7 @@ import { untilAborted } from "../aborted.ts";
 export const assetsPower =
   (assets: Assets) =>
   ({ id: executionId, sessionId, caller }: Call, signal: AbortSignal): AssetsPower => {
-    // Never as an administrator: a tool reads what belongs to its caller, whoever that is.
+    // Never as an administrator: a tool reads only what belongs to its caller.
     const owner = { tenantId: caller.tenantId, userId: caller.userId };
     return untilAborted<AssetsPower>(
       {

@@ -1,4 +1,4 @@
-// A caller's browser sessions. Whose they are, the rules of egress and what becomes of downloads are decided here.
+// A caller's browser sessions. Ownership, egress rules and the place of downloads are decided here.
 import type { BrowserHandle, Browsers, PageFacts, Use } from "../../../reach/browser/browser.ts";
 import type { Call, Json, JsonObject } from "../../../contract/call.ts";
 import type { Documents } from "../../../reach/documents/documents.ts";
@@ -22,7 +22,7 @@ export interface BrowserSettings {
   readonly now: () => number;
 }
 
-/** Nobody agreed to what a page sends, so it does not go where writing asks somebody. */
+/** No person approved what a page sends, so it is not stored where writing needs an approval. */
 const FOLDER = "$SCRATCH/downloads";
 const MAX_DOWNLOAD_BYTES = 104_857_600;
 const MAX_SAME_NAME = 100;
@@ -121,7 +121,7 @@ async function extract(
 
 const MODEL_CHARS = 60_000;
 
-/** A model reads the page's text. The page is material for it, not a voice. */
+/** A model reads the page's text. The page is data for it, never an instruction. */
 async function byModel(
   settings: BrowserSettings,
   call: Call,

@@ -10,7 +10,7 @@ export interface NamedModel {
   readonly field: string;
 }
 
-/** Null: none of them names one. `sees`: pictures are part of what is said. */
+/** Null: none of them names one. `sees`: the conversation has pictures. */
 export type NamedModels = (
   caller: Pick<Caller, "tenantId" | "capsuleId" | "also">,
   ability: Ability,

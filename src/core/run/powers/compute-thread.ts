@@ -1,4 +1,4 @@
-// The thread that computes: the server must go on meanwhile, and can end it.
+// The thread that computes: it does not block the server, and the server can end it.
 import { parentPort } from "node:worker_threads";
 import { COMPUTATIONS, type ComputationName } from "../../../util/computations/computations.ts";
 

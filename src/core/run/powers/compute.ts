@@ -1,4 +1,4 @@
-// Work on foreign text: a little of it here, more of it in a thread that the call's deadline or cancel ends.
+// Work on text from outside: short texts here, longer ones in a thread that the call's deadline or cancel ends.
 import type { Call } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { ComputePower } from "../../../contract/powers/compute.ts";
@@ -6,7 +6,7 @@ import { COMPUTATIONS, type ComputationName } from "../../../util/computations/c
 import { beside, openThreads, ThreadOverflow } from "../threads.ts";
 import type { Computation } from "./compute-thread.ts";
 
-/** Characters or bytes up to which starting a thread costs everybody more than the work. */
+/** Characters or bytes up to which starting a thread costs more than the work. */
 const INLINE = 32_768;
 const AT_ONCE = 4;
 const OF_ONE_OWNER = 2;

@@ -1,4 +1,4 @@
-// Databases of others, by name. The name must be one that the operator gave to the caller's tenant.
+// External databases, by name. The name must be one that the operator gave to the caller's tenant.
 import type { Call } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { Connection, Databases, Limits } from "../../../reach/databases/database.ts";

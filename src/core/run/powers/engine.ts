@@ -1,4 +1,4 @@
-// A tool asks the engine as its own caller: it learns no more, and may do no more, than the caller.
+// A tool uses the engine as its own caller: it sees no more, and may do no more, than that caller.
 import {
   innerRequest,
   limitWithin,
@@ -28,7 +28,7 @@ export interface EngineSettings {
   explainPast(caller: Caller, executionId: string): Promise<Explained | null>;
   execute(caller: Caller, request: CallRequest): Promise<Outcome>;
   discover(caller: Caller): Promise<readonly Tool[]>;
-  /** Waits for what becomes of a call that a person must agree to. */
+  /** Waits for the end of a call that a person must approve. */
   follow(
     caller: Caller,
     executionId: string,
@@ -38,7 +38,7 @@ export interface EngineSettings {
 }
 
 const MIN_TIMEOUT_MS = 1_000;
-/** Left of a call's time to tell that what it waited for is still not there. */
+/** Kept of a call's time for the answer that what it waits for has not ended yet. */
 const LAST_WORDS_MS = 1_000;
 
 export function enginePower(
@@ -46,7 +46,7 @@ export function enginePower(
   now: () => number,
   brings: (outcome: Outcome) => readonly TaintSource[],
 ) {
-  // Tools are frozen: what was read of one holds as long as it is the same.
+  // Tools are frozen: what was read of one is valid as long as it is the same object.
   const read = new WeakMap<Tool, ToolWords>();
   const wordsFor = (tool: Tool): ToolWords => {
     const known = read.get(tool) ?? wordsOfTool(tool);
@@ -104,7 +104,7 @@ export function enginePower(
         const { approval } = outcome;
         if (outcome.endedAt === null && approval?.state === "pending")
           outcome = await follow(outcome.executionId, approval.holdSeconds * 1_000);
-        // Agreed to meanwhile, or at work elsewhere.
+        // Approved meanwhile, or running elsewhere.
         if (outcome.endedAt === null && outcome.approval?.state !== "pending")
           outcome = await follow(outcome.executionId, left());
         return outcome;

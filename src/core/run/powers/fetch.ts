@@ -1,4 +1,4 @@
-// HTTP for tools: headers opened towards their hosts, everything else the egress guard's decision.
+// HTTP for tools: secrets in headers are filled in for their own hosts; everything else is decided by the egress guard.
 import type { Call, Json, JsonObject } from "../../../contract/call.ts";
 import type { Documents } from "../../../reach/documents/documents.ts";
 import type {
@@ -58,7 +58,7 @@ export function fetchPower(settings: FetchSettings) {
         return { ...headOf(sent), body, truncated: sent.response.truncated() };
       },
       async stream(request) {
-        // One byte more than allowed tells that there is more.
+        // One byte more than allowed shows that there is more.
         const sent = await send(request, request.maxBytes + 1);
         return { ...headOf(sent), body: withinLimit(sent.response, request.maxBytes) };
       },
@@ -125,7 +125,7 @@ function requireFitting(body: string | Uint8Array | undefined): void {
     );
 }
 
-/** Added as text: what the gate judged stays as it was written. */
+/** Added as text, so that the URL stays as the gate checked it. */
 function withQuery(url: string, query: JsonObject | undefined): string {
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
     [value].flat().map((one) => [name, textOf(one)] as [string, string]),
@@ -156,7 +156,7 @@ function headOf({ response, began, url, headers }: Sent): WebHead {
 const cleaned = (text: string, { used }: OpenedHeaders): string =>
   used.reduce((left, { name, value }) => left.replaceAll(value, `[secret:${name}]`), text);
 
-/** A server that echoes what it was sent does not bring a secret before a model. */
+/** Keeps a secret from a model when a server echoes its request. */
 function withoutSecrets(body: Buffer, headers: OpenedHeaders): Buffer {
   if (!headers.used.some(({ value }) => body.includes(value))) return body;
   return Buffer.from(

@@ -1,5 +1,5 @@
-// Files of the workspace. Every path is judged before it is touched, and what was opened is compared with what was
-// judged.
+// Files of the workspace. Every path is checked before it is used, and what was opened is compared with what was
+// checked.
 import type { Call } from "../../../contract/call.ts";
 import type { FileRules } from "../../../governance/rules/governance.ts";
 import type { FilesPower } from "../../../contract/powers/files.ts";
@@ -18,7 +18,7 @@ import { searchThreads } from "./files/search-threads.ts";
 import { receiveWith, writeWith } from "./files/write.ts";
 
 export interface FilesSettings extends Partial<SearchSettings> {
-  /** What governance says about files, for this call. */
+  /** The governance rules for files, for this call. */
   readonly rulesFor: (call: Call) => Promise<FileRules>;
 }
 

@@ -23,7 +23,7 @@ export interface HostSettings {
   readonly dataDir: string;
   /** What this process logged lately. */
   readonly log: LogRing;
-  /** Names of variables that may be told. */
+  /** Names of variables that may be shown. */
   readonly visibleEnv: readonly string[];
   readonly now: () => number;
   /** Absent: the one this process runs on. */
@@ -33,7 +33,7 @@ export interface HostSettings {
 export const hostPower = (p: HostSettings) => {
   const machine = p.machine ?? thisMachine();
   const once = createCoalescer();
-  // Nobody's signal: whoever gives up must not end it for those who share it.
+  // Without a signal: a caller that gives up must not end it for those who share it.
   const gpu = () => once.run("gpu", () => gpuFigures(machine, NEVER));
   return (call: Call, signal: AbortSignal): HostPower => ({
     info: () => ({

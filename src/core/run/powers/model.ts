@@ -1,4 +1,5 @@
-// Models for tools and agents: whom to ask, through the egress guard at its own address only, each attempt watched.
+// Models for tools and agents: which one to call, through the egress guard at its own address only, with a span for
+// each attempt.
 import { AppError, faultOf } from "../../../contract/errors.ts";
 import type { ModelCaller, ModelChoice, ModelPower } from "../../../contract/powers/model.ts";
 import type { Egress, EgressRules } from "../../../reach/egress/egress.ts";
@@ -14,7 +15,7 @@ import type { Attributes, Tracing } from "../../../telemetry/tracing.ts";
 export interface ModelPowerSettings {
   readonly models: Models;
   readonly egress: Pick<Egress, "request">;
-  /** Rules that let nothing pass but this address of the configuration. */
+  /** Rules that allow only this address of the configuration. */
   readonly rulesFor: (url: string) => EgressRules;
   readonly tracing: Pick<Tracing, "client">;
   readonly now: () => number;
@@ -24,7 +25,7 @@ export interface ModelPowerSettings {
   readonly idleMs?: number;
 }
 
-/** What the conventions call it; they have no word for the last two. */
+/** Its name in the conventions of OpenTelemetry; they have none for the last two. */
 const OPERATIONS: Record<Ability, string> = {
   generate: "chat",
   look: "chat",
@@ -122,7 +123,7 @@ function watch<A extends Ability>(
   };
 }
 
-/** What the provider says it was: its own name for the model, and what it counted. */
+/** What the provider reports: its own name for the model, and the tokens it counted. */
 function usageOf(answer: object): Attributes {
   const { model, usage } = answer as { model?: string; usage?: { input: number; output: number } };
   return {

@@ -1,4 +1,4 @@
-// Programs, always in the sandbox: what they see, how long they may, and what becomes of what they write and say.
+// Programs, always in the sandbox: what they can see, how long they may run, and where their files and output go.
 import { constants } from "node:fs";
 import { access, lstat } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -27,7 +27,7 @@ export interface ProcessSettings {
   readonly sandbox: Pick<Sandbox, "run">;
   readonly egress: Egress;
   readonly rulesFor: (call: Call) => Promise<FileRules>;
-  /** What a program of this call may reach, once somebody let it reach out at all. */
+  /** The hosts that a program of this call may reach, if it may use the network at all. */
   readonly hostsFor: (call: Call) => EgressRules;
   /** Names of variables that change what a program is or does. */
   readonly isVariableDenied: (name: string) => boolean;
@@ -39,12 +39,12 @@ export interface ProcessSettings {
   readonly node: string;
 }
 
-/** Where programs are looked for, in this order; the box shows /usr as it is. */
+/** Where programs are looked for, in this order; the sandbox has the /usr of the host. */
 const FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin"] as const;
 const NODE = "/opt/ostiary/node";
 const INLINE_BYTES = 51_200;
 const OUTPUT_BYTES = 10 * 1_048_576;
-/** What a tenant's packages may come to. */
+/** The largest size of a tenant's packages. */
 const PACKAGES = { diskBytes: 2_147_483_648, diskEntries: 200_000 };
 const MAX_ARGUMENT_BYTES = 131_071;
 const MAX_ARGUMENTS_BYTES = 1_048_576;
@@ -73,7 +73,7 @@ async function findProgram(program: string): Promise<string | null> {
   return null;
 }
 
-/** For what runs unasked: it can read the workspace, and no more, whatever its options turn out to mean. */
+/** For programs that run without an approval: they can only read the workspace, whatever their options mean. */
 function confinedJob({ packages: _packages, network, workspace, ...job }: ProcessJob): ProcessJob {
   if (network) throw new TypeError("a program of the run list asked for network");
   return { ...job, workspace: workspace === "none" ? "none" : "ro" };
@@ -128,7 +128,7 @@ async function run(
         signal: stop,
       });
       isCollected = true;
-      // Of what is too much, a copy of the workspace goes as a whole.
+      // Where output or files are too large, the copy of the workspace is dropped as a whole.
       const changes = await placed.collect({ stopped: stop.aborted || result.overfull });
       requireStarted(job.argv[0] ?? "", result);
       if (!stop.aborted && result.exitCode === 0) await packages.collect();
@@ -155,7 +155,7 @@ async function run(
   }
 }
 
-/** What each profile lets a job have; a copy that is thrown away is as good as reading. */
+/** What each profile allows a job; a copy that is thrown away counts as reading. */
 const PROFILES: Readonly<
   Record<SandboxProfile, { workspace: readonly ProcessJob["workspace"][]; network: boolean }>
 > = {
@@ -165,21 +165,18 @@ const PROFILES: Readonly<
   "rw+net": { workspace: ["none", "ro", "copy", "rw"], network: true },
 };
 
-/**
- * The gate judged the call by the tool's profile, so a job can have no more than it says: a tool without one,
- * nothing.
- */
+/** The gate decided by the tool's profile, so a job gets no more than that: without a profile, nothing. */
 function requireProfile(tool: Tool | null, { workspace, network = false }: ProcessJob): void {
   const profile = tool?.sandbox ? PROFILES[tool.sandbox] : null;
   if (profile?.workspace.includes(workspace) && (profile.network || !network)) return;
   const wanted = `${workspace}${network ? " with network" : ""}`;
-  // A fault of the tool's own, so it is logged and told as unexpected.
+  // A fault of the tool itself, so it is logged and reported as unexpected.
   throw new TypeError(
     `${tool?.name ?? "a tool"} (profile ${tool?.sandbox ?? "none"}) asked for a workspace ${wanted}`,
   );
 }
 
-/** Decided by the name's place in fixed folders, not by what PATH might say inside. */
+/** Decided by fixed folders, not by PATH inside the sandbox. */
 async function argvOf(argv: readonly string[]): Promise<string[]> {
   const [program = "", ...args] = argv;
   const total = argv.reduce((sum, word) => sum + Buffer.byteLength(word) + 1, 0);
@@ -247,7 +244,7 @@ function envOf({ env = {}, ownEnv = {} }: ProcessJob, s: ProcessSettings): Recor
       );
   }
   const { LANG, ...others } = env;
-  // The box sets LANG itself; LC_ALL says the same and comes first.
+  // The sandbox sets LANG itself; LC_ALL has the same value and precedence.
   return {
     TZ: "UTC",
     TERM: "dumb",

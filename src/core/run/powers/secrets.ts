@@ -1,4 +1,4 @@
-// Secrets for headers. A tool handles sealed headers it cannot read; only the fetch power opens them, towards their
+// Secrets for headers. A tool handles sealed headers it cannot read; only the fetch power opens them, for their own
 // hosts.
 import { AppError } from "../../../contract/errors.ts";
 import type { SealedHeaders, SecretsPower } from "../../../contract/powers/web.ts";
@@ -26,7 +26,7 @@ export interface Vault {
 
 const REFERENCE = /\$\{secret:([^${}]*)\}/g;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
-/** Of the connection or of proxies: ours to set. */
+/** Headers of the connection or of proxies: only the server sets them. */
 const RESERVED =
   /^(host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|expect|via|http2-settings)$/i;
 const CREDENTIALS =
@@ -75,7 +75,7 @@ function resolved(
       return found.value;
     });
     const hasSecret = given.includes("${secret:");
-    // The value itself is not told: it may be a secret.
+    // The value itself is not shown: it may be a secret.
     if (value.length > MAX_VALUE || !/^[\t\x20-\x7e\xa0-\xff]*$/.test(value))
       throw forbidden(
         name,

@@ -9,7 +9,10 @@ import { NO, YES, type Outcome } from "./outcome.ts";
 import { IpAddress, parameterType, type ParameterType } from "./parameter.ts";
 import type { CaveatSyntax } from "./parse.ts";
 
-/** What SpiceDB knows; the library has more, and a schema that used it would not move to a server. */
+/**
+ * The functions that SpiceDB has; the library has more, and a schema that used those would not work with a SpiceDB
+ * server.
+ */
 const FUNCTIONS = new Set([
   "size",
   "contains",
@@ -57,7 +60,7 @@ const FUNCTIONS = new Set([
 export interface Caveat {
   readonly name: string;
   readonly parameters: ReadonlyMap<string, ParameterType>;
-  /** Values written with the relationship win over those of the request. Never throws. */
+  /** Values stored with the relationship override those of the request. Never throws. */
   evaluate(written: JsonObject | null, given: JsonObject | undefined): Outcome;
 }
 
@@ -124,7 +127,7 @@ export function compileCaveat(text: string, syntax: CaveatSyntax, base: Environm
       try {
         return program(values) === true ? YES : NO;
       } catch (cause) {
-        // CEL lets `true || x` be true without x. Where it cannot, whatever is not given may be what it lacks.
+        // CEL lets `true || x` be true without x. Where it cannot, any value that is not given may be the missing one.
         const missing = names.filter((parameter) => !values.has(parameter));
         if (missing.length > 0) return { has: "conditional", missing };
         const why = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause);
@@ -195,7 +198,7 @@ function compile(
 
 /**
  * Collects the names in use, and puts RE2 in the place of the library's own `matches`: that one backtracks, and a
- * single unlucky pattern would hold up the process.
+ * single bad pattern could block the process.
  */
 function prepare(
   node: unknown,

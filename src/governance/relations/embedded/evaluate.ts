@@ -1,4 +1,4 @@
-// The check: does this subject stand in that relation to this thing? Synchronous, over memory.
+// The check: does this subject have that relation to this object? Synchronous, over memory.
 import type { JsonObject } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import { invalid } from "./fault.ts";
@@ -8,15 +8,15 @@ import { everyone, expired, setKey, type Tuple, type Tuples } from "./tuples.ts"
 
 export interface Subject {
   readonly type: string;
-  /** `*` stands for anybody of the type who is named nowhere. */
+  /** `*`: any subject of the type that no relationship names. */
   readonly id: string;
-  /** Empty: the thing itself. */
+  /** Empty: the object itself. */
   readonly relation: string;
 }
 
-/** As many steps as SpiceDB takes before it calls data too deep. */
+/** The depth at which SpiceDB refuses, too. */
 export const MAX_DEPTH = 50;
-/** Passes over data with cycles; two are the rule. */
+/** The most passes over data with cycles; usually two are enough. */
 const MAX_PASSES = 1000;
 
 const TOO_DEEP: Outcome = {
@@ -52,9 +52,9 @@ export class Evaluation {
   readonly #subject: Subject;
   readonly #context: JsonObject | undefined;
   readonly #now: number;
-  /** How many exclusions' right sides we are inside of. */
+  /** How many right sides of exclusions enclose this step. */
   #negations = 0;
-  /** Of members that can depend on themselves; made when the first is met. */
+  /** For members that can depend on themselves; created with the first of them. */
   #cycles: Cycles | null = null;
 
   constructor(
@@ -72,8 +72,8 @@ export class Evaluation {
   }
 
   /**
-   * Cycles are solved by passes: what is being worked out counts as "no" at first, then as what the pass before
-   * found, until nothing changes. That is the smallest answer that fits, and each pass looks at every thing once.
+   * Cycles are solved by passes: a member that is being evaluated counts as "no" in the first pass, then as the result
+   * of the pass before, until nothing changes. That is the least fixed point, and each pass visits every object once.
    */
   check(member: Member, id: string): Outcome {
     for (let pass = 0; pass < MAX_PASSES; pass += 1) {
@@ -188,7 +188,7 @@ export class Evaluation {
     let outcome: Outcome | null = null;
     for (const tuple of everyone(standing)) {
       if (expired(tuple, this.#now)) continue;
-      // Of a set (`folder:a#parent`) an arrow follows the thing.
+      // Of a set (`folder:a#parent`) an arrow follows the object.
       const next = this.#member(tuple.subjectType, node.target);
       const inside = next === undefined ? NO : this.#holds(next, tuple.subjectId, depth + 1);
       const step = inside === NO ? NO : and(inside, this.#condition(tuple));
@@ -212,7 +212,7 @@ export class Evaluation {
 }
 
 class Cycles {
-  /** Key -> how many negations we were inside of when we began it. */
+  /** Key -> how many negations enclosed it when it began. */
   readonly inProgress = new Map<string, number>();
   readonly done = new Set<string>();
   readonly found = new Map<string, Outcome>();

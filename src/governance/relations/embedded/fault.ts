@@ -1,4 +1,4 @@
-// The faults of the embedded engine, in the words of the port (see `Relations`).
+// The faults of the embedded engine, with the codes of the port (see `Relations`).
 import { AppError } from "../../../contract/errors.ts";
 
 /** Offset into the schema text. */

@@ -24,7 +24,7 @@ export interface EmbeddedPowers {
   readonly schema: {
     /** The text in force; read at the start, and again when another instance changed something. */
     load(): Promise<string>;
-    /** Makes a new text durable; absent when somebody else does that. */
+    /** Makes a new text durable; absent when another part of the server does that. */
     save?(text: string): Promise<void>;
   };
   /** How instances learn of each other's changes; needed when the store is shared. */
@@ -49,16 +49,16 @@ class EmbeddedRelations implements Relations {
   readonly #powers: EmbeddedPowers;
   readonly #listeners = new Set<() => void>();
   #schema: Schema = { text: "", types: new Map(), caveats: new Map() };
-  /** The text that was last read from where it is kept. */
+  /** The text that was last loaded. */
   #loaded = "";
   #tuples = new Tuples();
   /** Of the store. */
   #known = 0;
   #revision = "";
-  /** The store may know more than memory does: nothing is answered until both agree again. */
+  /** The store may be newer than memory: no check is answered until both agree again. */
   #behind = false;
   #recovery: Promise<unknown> | null = null;
-  /** Writes of this process and what comes from others, one after the other. */
+  /** Writes of this process and changes of others are handled one after the other. */
   #queue: Promise<unknown> = Promise.resolve();
   #unfollow: (() => void) | undefined;
 
@@ -162,7 +162,7 @@ class EmbeddedRelations implements Relations {
       }
       return this.#revision;
     });
-    // Not in our turn: the follower may be waiting for one of ours, to tell us something.
+    // Outside of the queue: the follower may be waiting for a turn in it to deliver a change.
     await this.#powers.follower?.changed("relations");
     return { revision };
   }
@@ -212,7 +212,7 @@ class EmbeddedRelations implements Relations {
   #assertFresh(): void {
     if (this.#powers.store.shared) this.#powers.follower?.assertFresh();
     if (!this.#behind) return;
-    // Tried again by the next question, one at a time; whoever asked is told that the engine is out.
+    // The next request tries again, one at a time; until it succeeds requests are refused as UNAVAILABLE.
     if (this.#recovery === null)
       this.#recovery = this.#inTurn(() => this.#recover())
         .catch(() => undefined)
@@ -258,10 +258,11 @@ class EmbeddedRelations implements Relations {
     }
   }
 
-  /** Takes over what others did, or (null) everything: relationships, and the schema. */
+  /** Takes over the changes of others, or (null) everything: relationships and the schema. */
   async #takeOver(news: Awaited<ReturnType<Store["tuples"]["since"]>>): Promise<void> {
     const text = await this.#powers.schema.load();
-    // A text that was written here may be stored a little later by whoever keeps it: only a new one takes its place.
+    // A text that was written here may be stored a little later, by another part of the server: only a newer text
+    // replaces it.
     const schema = text === this.#loaded ? this.#schema : await compileSchema(text);
     if (news === null) await this.#readAll();
     else {

@@ -1,4 +1,5 @@
-// Who may, and what may somebody? Candidates are read off the relationships; each is then judged by the same check.
+// Lookups: which subjects have a permission, and on which objects a subject has it. Candidates come from the
+// relationships; each then goes through the same check.
 import type { JsonObject } from "../../../contract/call.ts";
 import type { Found, FoundSubject, RelationshipFilter, RelationTree } from "../relation.ts";
 import { Evaluation, MAX_DEPTH, type Subject } from "./evaluate.ts";
@@ -8,7 +9,7 @@ import type { Member, Node, Schema } from "./schema.ts";
 import { everyone, expired, setKey, type Tuple, type Tuples } from "./tuples.ts";
 import { subjectOf } from "./validate.ts";
 
-/** What lookups read: one moment of the engine. */
+/** What lookups read: the state of the engine at one moment. */
 export interface Snapshot {
   readonly schema: Schema;
   readonly tuples: Tuples;
@@ -43,7 +44,7 @@ export function findResources(
   context?: JsonObject,
 ): Found[] {
   const candidates = new Set(at.tuples.ids(member.type));
-  // A thing stands in its own relations without any relationship.
+  // An object is a subject of its own relations without any relationship.
   if (subject.type === member.type) candidates.add(subject.id);
   const results: Found[] = [];
   for (const id of candidates) {
@@ -81,7 +82,7 @@ export function findSubjects(
   return results.sort(byId);
 }
 
-/** Subjects written down anywhere below a permission: where it grants, and where it takes away. */
+/** Subjects named by relationships anywhere below a permission: where it grants, and where it takes away. */
 function collectSubjects(
   at: Snapshot,
   start: Member,
@@ -181,7 +182,7 @@ export function expandTree(at: Snapshot, member: Member, id: string, depth = 1):
   };
   if (member.allowed !== null) return leaf([...live(at, type, id, name)].map(subjectOf));
   const tree = expandNode(member.body);
-  // A permission that is one other thing still shows as a step of its own.
+  // A permission that equals another one is still a step of its own.
   return member.body.kind === "member" ? branch("union", [tree]) : tree;
 }
 

@@ -1,5 +1,5 @@
-// Answers with three values and their algebra, as in SpiceDB: a certain answer wins over one that hangs on a caveat.
-// A fault (a caveat that cannot be evaluated, data too deep) is a value too, so that a certain answer elsewhere wins
+// Answers with three values and their algebra, as in SpiceDB: a definite answer wins over one that depends on a caveat.
+// A fault (a caveat that cannot be evaluated, data too deep) is a value too, so that a definite answer elsewhere wins
 // over it.
 import type { AppError } from "../../../contract/errors.ts";
 

@@ -6,7 +6,7 @@ import { schemaFault } from "./fault.ts";
 import type { ParameterTypeSyntax } from "./parse.ts";
 
 export interface ParameterType {
-  /** As written in a schema: equal text, equal type. */
+  /** As written in a schema: the same text means the same type. */
   readonly text: string;
   /** Its name in CEL. */
   readonly cel: string;

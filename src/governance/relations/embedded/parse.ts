@@ -1,13 +1,13 @@
-// Text -> syntax tree of the schema language. Grammar and precedence as in SpiceDB 1.56: `-` binds least, then `&`, then `+`.
-// Ours because the published parser refuses much of what the server takes: calls inside caveats (`timestamp("…")`, `size(x)`),
-// `[]`, `type#...`, `a+b` without blanks, names that begin with `nil`.
+// Text -> syntax tree of the schema language. Grammar and precedence as in SpiceDB 1.56: `-` binds least, then `&`,
+// then `+`. Our own, because the published parser refuses much that the server accepts: calls inside caveats
+// (`timestamp("…")`, `size(x)`), `[]`, `type#...`, `a+b` without blanks, names that begin with `nil`.
 import { schemaFault, type Position } from "./fault.ts";
 import { FLAGS, tokenize, type Token } from "./tokens.ts";
 
 export interface SubjectTypeSyntax {
   readonly at: Position;
   readonly type: string;
-  /** Empty: the thing itself. */
+  /** Empty: the object itself. */
   readonly relation: string;
   readonly wildcard: boolean;
   /** Empty: none. */
@@ -283,7 +283,7 @@ class Parser {
     return { at, name, of };
   }
 
-  /** CEL is a language of its own: everything up to the brace that matches. */
+  /** CEL has a grammar of its own: take everything up to the matching brace. */
   #caveatBody(): { expression: string; expressionAt: Position } {
     const start = this.#peek();
     let end = start.at;

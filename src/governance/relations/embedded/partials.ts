@@ -1,5 +1,4 @@
-// Partials are pieces of definitions (`...name`): put in where they are named, before anything else looks at a
-// definition.
+// Partials are pieces of definitions (`...name`): inserted where they are named, before definitions are read.
 import { schemaFault } from "./fault.ts";
 import type {
   DefinitionSyntax,

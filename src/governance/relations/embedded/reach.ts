@@ -1,7 +1,7 @@
 // What a member can depend on, by the schema alone.
 import type { Member, Node, Schema } from "./schema.ts";
 
-/** Members that are evaluated for this one, on this thing or on others. */
+/** Members that are evaluated for this one, on this object or on others. */
 function* dependencies(schema: Schema, member: Member): Generator<Member> {
   const find = (type: string, name: string): Member | undefined =>
     schema.types.get(type)?.members.get(name);
@@ -46,7 +46,7 @@ export function markRecursion(schema: Schema): void {
     for (const member of members.values()) member.recursive = reachable(schema, member).has(member);
 }
 
-/** Types whose things can have a permission in the end. */
+/** Types whose objects can end up with a permission. */
 export function reachableTypes(schema: Schema, member: Member): Set<string> {
   const types = new Set<string>();
   for (const one of [member, ...reachable(schema, member)]) {

@@ -32,11 +32,11 @@ export type Node =
 export interface Member {
   readonly type: string;
   readonly name: string;
-  /** Of a relation: who may stand in it. Null for a permission. */
+  /** Of a relation: the subjects that it takes. Null for a permission. */
   readonly allowed: readonly AllowedSubject[] | null;
-  /** Of a permission: how it follows. */
+  /** Of a permission: its expression. */
   body: Node;
-  /** Can it depend on itself, through other things? Only such members are watched for cycles. */
+  /** Can it depend on itself, through other objects? Only such members are watched for cycles. */
   recursive: boolean;
 }
 
@@ -88,7 +88,7 @@ export async function compileSchema(text: string): Promise<Schema> {
   return schema;
 }
 
-/** Most schemas have none: what evaluates them is loaded for those that do. */
+/** Most schemas have none: the evaluator is loaded only for those that do. */
 async function compileCaveats(
   text: string,
   found: readonly CaveatSyntax[],
@@ -227,7 +227,7 @@ function operands(
   return [...operands(expression.left, kind), ...operands(expression.right, kind)];
 }
 
-/** Everybody of a type may stand in a relation, but not as part of a set (`group#member`) nor left of an arrow. */
+/** A wildcard may be in a relation, but not as part of a set (`group#member`) nor left of an arrow. */
 function requireNoHiddenWildcards(
   schema: Schema,
   definitions: readonly ResolvedDefinition[],

@@ -1,16 +1,16 @@
-// All relationships in memory, laid out so that a check is a few look-ups: thing -> relation -> subject.
+// All relationships in memory, indexed so that a check is a few look-ups: object -> relation -> subject.
 import type { JsonObject } from "../../../contract/call.ts";
 import type { TupleKey, TupleRow } from "../../../storage/store/store.ts";
 
 export interface Tuple extends TupleRow {
-  /** Names it among all; also its place in the order of pages. */
+  /** Its unique name; also its position in the order of pages. */
   readonly key: string;
   readonly context: JsonObject | null;
 }
 
-/** Who stands in one relation to one thing. */
+/** The subjects of one relation of one object. */
 export interface Standing {
-  /** Things themselves and wildcards (`*`), by type and id. */
+  /** Objects and wildcards (`*`), by type and id. */
   readonly direct: Map<string, Map<string, Tuple>>;
   /** Sets such as `group:eng#member`, by that text. */
   readonly sets: Map<string, Tuple>;
@@ -31,17 +31,17 @@ export class Tuples {
   readonly #byKey = new Map<string, Tuple>();
   readonly #ending = new Set<Tuple>();
 
-  /** Undefined: nobody. */
+  /** Undefined: no subject. */
   at(type: string, id: string, relation: string): Standing | undefined {
     return this.#things.get(type)?.get(id)?.get(relation);
   }
 
-  /** Things of a type that anybody stands in a relation to. */
+  /** Objects of a type that have at least one relationship. */
   ids(type: string): Iterable<string> {
     return this.#things.get(type)?.keys() ?? [];
   }
 
-  /** Narrowed to a type or a thing where that is known. */
+  /** Narrowed to a type or an object where that is known. */
   *matching(type?: string, id?: string): Generator<Tuple> {
     if (type === undefined) return yield* this.#byKey.values();
     const things = this.#things.get(type);
@@ -79,7 +79,7 @@ export class Tuples {
     this.#remove(tupleKey(row));
   }
 
-  /** The store sweeps its own; this keeps memory from growing. */
+  /** The store removes expired rows itself; this does the same for memory. */
   sweep(now: number): void {
     for (const tuple of this.#ending) if (expired(tuple, now)) this.#remove(tuple.key);
   }

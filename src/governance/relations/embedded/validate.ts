@@ -35,11 +35,11 @@ export function knownMember(schema: Schema, typeName: string, name: string): Mem
   );
 }
 
-/** Somebody in particular, of whom can be asked whether they may. */
+/** A single subject: checks are not made for a wildcard. */
 export function knownSubject(schema: Schema, { type, id, relation = "" }: SubjectRef): Subject {
   if (relation === "") knownType(schema, type);
   else knownMember(schema, type, relation);
-  if (id === "*") throw invalid("a check needs somebody in particular, not the wildcard *");
+  if (id === "*") throw invalid("a check needs a single subject, not the wildcard *");
   return { type, id, relation };
 }
 
@@ -49,7 +49,7 @@ export function requireId(what: string, { id }: ObjectRef): void {
   if (!isObjectId(id)) throw invalid(`${what} ${JSON.stringify(id)} is no valid id`, ID_RULE);
 }
 
-/** Changes as the store takes them. All of them are fine, or nothing is. */
+/** Changes as the store takes them. Throws when any of them is not valid. */
 export function checkedChanges(schema: Schema, changes: readonly RelationChange[]): TupleChange[] {
   const seen = new Set<string>();
   return changes.map(({ operation, relationship }) => {
@@ -145,7 +145,7 @@ export function checkedPreconditions(
   });
 }
 
-/** Names that the schema lacks are a slip of the caller; they would match nothing for ever. */
+/** Names that the schema lacks are an error of the caller: they would never match anything. */
 export function checkedFilter(schema: Schema, filter: RelationshipFilter): Partial<TupleKey> {
   const { resourceType, relation, subjectType, subjectRelation } = filter;
   if (resourceType !== undefined) knownType(schema, resourceType);

@@ -1,4 +1,5 @@
-// `spicedb://:token@host:port` (TLS) or `spicedb+insecure://…`, with `?consistency=full` for an answer that reads everything anew.
+// `spicedb://:token@host:port` (TLS) or `spicedb+insecure://…`, with `?consistency=full` so that every answer is
+// computed from the newest state.
 import { AppError } from "../../../contract/errors.ts";
 
 export interface SpicedbAddress {

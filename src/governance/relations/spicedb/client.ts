@@ -1,4 +1,4 @@
-// The wire: one channel that comes back by itself, and a deadline on every call.
+// The connection: one channel that reconnects by itself, and a deadline on every call.
 import { v1 } from "@authzed/authzed-node";
 import type { SpicedbAddress } from "./address.ts";
 
@@ -18,7 +18,7 @@ export interface SpicedbClient {
   close(): void;
 }
 
-/** Below the gate's own limit, so that it is told what was wrong. */
+/** Below the gate's own limit, so that the gate gets the error of the engine. */
 const CHECK_MS = 400;
 const OTHER_MS = 5_000;
 
@@ -32,7 +32,7 @@ const CHANNEL = {
   "grpc.use_local_subchannel_pool": 1,
 };
 
-/** So many calls in a row without any answer, and the connection is taken for dead, whatever the system says of it. */
+/** After this many calls in a row without any answer the connection counts as dead, whatever the system reports. */
 const SILENT_CALLS = 3;
 const DEADLINE_EXCEEDED = 4;
 

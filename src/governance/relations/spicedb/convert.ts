@@ -1,4 +1,4 @@
-// Our words to the server's messages and back.
+// Our types to the server's messages and back.
 import { v1 } from "@authzed/authzed-node";
 import type { JsonObject } from "../../../contract/call.ts";
 import type {
@@ -84,7 +84,7 @@ export function preconditionMessage({ operation, filter }: Precondition): v1.Pre
   };
 }
 
-/** Holds when this very relationship is not there. */
+/** Holds when exactly this relationship does not exist. */
 export function absentMessage({ relationship }: RelationChange): v1.Precondition {
   const { resource, relation, subject } = relationship;
   return preconditionMessage({
@@ -139,7 +139,7 @@ const found = (id: string, answer: Answered): Found =>
     ? { id, has: "yes" }
     : { id, has: "conditional", ...missingOf(answer) };
 
-/** The server may name one thing several times, once for each way that leads to it: a yes says it all. */
+/** The server may name one object several times, once for each path to it: a yes replaces the others. */
 export function merged<A extends Found>(answers: readonly A[]): A[] {
   const byId = new Map<string, A>();
   for (const one of answers) if (byId.get(one.id)?.has !== "yes") byId.set(one.id, one);
@@ -195,7 +195,7 @@ const OPERATIONS: Record<v1.AlgebraicSubjectSet_Operation, RelationTree["operati
   [v1.AlgebraicSubjectSet_Operation.EXCLUSION]: "exclusion",
 };
 
-/** Nodes in the middle of an expression carry no name of their own: they take the one above. */
+/** Nodes in the middle of an expression carry no name of their own: they get that of their parent. */
 export function treeOf(
   tree: v1.PermissionRelationshipTree,
   above: { readonly resource: ObjectRef; readonly name: string },

@@ -1,7 +1,7 @@
-// What the server refuses, in our words; everything else means that the engine is out.
+// Refusals of the server as our errors; everything else means that the engine is not available.
 import { AppError } from "../../../contract/errors.ts";
 
-/** Numbers of gRPC. */
+/** Status codes of gRPC. */
 const UNKNOWN = 2;
 const INVALID_ARGUMENT = 3;
 export const NOT_FOUND = 5;
@@ -14,9 +14,9 @@ const KEY_REFUSED = [7, 16];
 /** An error of a call, or of one check in a batch. */
 export interface ServerFault {
   readonly code: number;
-  /** The sentence of the server. */
+  /** The server's own message. */
   readonly text: string;
-  /** Its machine-readable reason, as bytes with other things around it. */
+  /** Its machine-readable reason, as bytes among others. */
   readonly detail: string;
 }
 
@@ -64,10 +64,10 @@ export function faultOfServer(fault: ServerFault | null, cause: unknown): AppErr
   return engineOut(fault, cause);
 }
 
-/** What the server or the network said stays in the cause: it may name hosts, and is for the log. */
+/** The message of the server or the network stays in the cause: it may name hosts, and is for the log. */
 function engineOut(fault: ServerFault | null, cause: unknown): AppError {
-  const locked = fault !== null && KEY_REFUSED.includes(fault.code);
-  const why = locked ? "refuses our preshared key" : "does not answer";
+  const keyRefused = fault !== null && KEY_REFUSED.includes(fault.code);
+  const why = keyRefused ? "refuses our preshared key" : "does not answer";
   return new AppError("UNAVAILABLE", "engine_unavailable", `the relation engine SpiceDB ${why}`, {
     remedy: "check the server and the address in the setting relations; see /readyz",
     retryAfterSeconds: 1,

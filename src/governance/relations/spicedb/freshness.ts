@@ -3,7 +3,7 @@
 import type { v1 } from "@authzed/authzed-node";
 
 export interface Freshness {
-  /** What to ask for now, and what to do with the token of the answer. */
+  /** The consistency to ask for now, and where the token of the answer goes. */
   next(): { readonly consistency: v1.Consistency; learn(token: v1.ZedToken | undefined): void };
   /** Something changed, or the token was refused. */
   renew(): void;

@@ -24,7 +24,7 @@ const WHOLE = {
   removeSmallImages: false,
 } as const;
 
-/** As much of a page as is used here. */
+/** The part of a parsed page that is used here. */
 interface TreeNode {
   readonly nodeType: number;
   readonly nodeName: string;
@@ -47,7 +47,7 @@ export async function readHtml(html: string, page: Page, mime: string): Promise<
   if (depthOf(html) > MAX_DEPTH) throw tooDeep();
   try {
     const article = page.mainContentOnly ? await extract(html, page, {}) : null;
-    // A page without an article (a list, a form) is better read whole than not at all.
+    // A page without an article (a list, a form) is read whole.
     const found =
       article !== null && article.content.trim() !== ""
         ? article

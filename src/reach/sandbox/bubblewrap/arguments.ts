@@ -1,8 +1,8 @@
-// The argument list is the wall: bubblewrap protects nothing by itself. One pure function; the command comes after `--`
-// and is no part of it.
+// The argument list is the protection: bubblewrap protects nothing by itself. One pure function; the command comes
+// after `--` and is no part of it.
 import type { SandboxLimits } from "../sandbox.ts";
 
-/** How the host's /bin, /lib and so on look: links into /usr, or folders of their own. */
+/** The kind of the host's /bin, /lib and so on: links into /usr, or folders of their own. */
 export type SystemEntry =
   { readonly at: string; readonly link: string } | { readonly at: string; readonly folder: true };
 
@@ -44,7 +44,7 @@ const ETC = [
 export function boxArguments(plan: BoxPlan): string[] {
   const { limits } = plan;
   return [
-    // Named one by one: `--unshare-all` only tries, and runs on where a namespace cannot be had.
+    // Listed one by one: `--unshare-all` only tries, and goes on where a namespace is not available.
     ...["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"],
     "--unshare-cgroup-try",
     ...["--disable-userns", "--assert-userns-disabled"],

@@ -13,7 +13,7 @@ export interface BoxOrder {
   readonly programs: { readonly bwrap: string; readonly prlimit: string };
   readonly argv: readonly string[];
   readonly plan: Omit<BoxPlan, "fds" | "files">;
-  /** Who the launcher is on the host; null: the user the server runs as. */
+  /** The user of the launcher on the host; null: the user the server runs as. */
   readonly owner: { readonly uid: number; readonly gid: number } | null;
   readonly cage: Cage | null;
   readonly seccompFd: number;
@@ -23,7 +23,7 @@ export interface BoxOrder {
   readonly stdio: readonly ("ignore" | "pipe" | number)[];
   /** A channel for one message from inside, besides the others. */
   readonly channel: boolean;
-  /** For tests that prove a lock by taking it away. */
+  /** For tests that prove a protection by removing it. */
   readonly tamper?: Tamper;
 }
 
@@ -57,7 +57,7 @@ export interface Box {
 const FIRST_FD = 5;
 /** One digit: a shell can close it. */
 export const CHANNEL_FD = FIRST_FD + 3;
-/** Looked for after 2, 4, 8 … 32 ms: hundreds that end together must not keep each other from ending. */
+/** Checked after 2, 4, 8 … 32 ms: hundreds that end at once must not delay each other. */
 const [FIRST_POLL_MS, LAST_POLL_MS] = [2, 32];
 /** Beyond it the box is reported as ended; what the kernel still takes down has no descriptor left. */
 const GONE_WITHIN_MS = 5_000;
@@ -129,17 +129,17 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     // Both at once, so that neither waits for the other's end.
     const inside = status.childPid();
     if (inside !== null) signal(inside, "SIGKILL");
-    // The group too: what is inside learns that its parent died only once it has asked to be told.
+    // The group, too: a process inside gets the signal about its parent's death only once it has requested it.
     signal(-pid, "SIGKILL");
   };
   (child.stdio[fds.args] as Writable).end(`${args.join("\0")}\0`);
   try {
     await cage?.place(pid);
     const inner = cage === null ? null : await status.built;
-    // It may have been born before its parent was moved.
+    // It may have been started before its parent was moved.
     if (inner !== null) await cage?.place(inner);
   } catch (cause) {
-    // Gone already: it will say why on its own.
+    // Gone already: its exit reports why.
     if ((cause as NodeJS.ErrnoException).code !== "ESRCH") {
       kill();
       await closed;
@@ -194,7 +194,7 @@ interface Status {
   exitCode(): number | null;
 }
 
-/** What the launcher says about the box: never what a program inside says. */
+/** The launcher's own report about the sandbox; nothing of it comes from a program inside. */
 function readStatus(stream: Readable): Status {
   let text = "";
   const field = (name: string): number | null => {
@@ -226,7 +226,7 @@ async function lastOneGone(cage: Cage | null, childPid: () => number | null): Pr
         () => false,
       );
       if (removed) return;
-      // They are dying; one that is not was missed by all signals before.
+      // They are ending; one that is not was missed by all signals before.
       if (wait === LAST_POLL_MS) for (const pid of await cage.members()) signal(pid, "SIGKILL");
     } else {
       const inner = childPid();

@@ -15,12 +15,12 @@ import type { SandboxLimits, SandboxStatus } from "../sandbox.ts";
 
 /** The limits of one run. */
 export interface Cage {
-  /** Puts a process in, and with it all that it will start. */
+  /** Adds a process, and with it all that it will start. */
   place(pid: number): Promise<void>;
   /** Something in it was killed because the memory was used up. */
   oom(): Promise<boolean>;
   members(): Promise<number[]>;
-  /** From its kill to its end: the dying need processors. */
+  /** From its kill to its end: processes need processor time to end. */
   readonly haste: Haste;
   /** Fails while something still lives in it. */
   remove(): Promise<void>;
@@ -42,7 +42,7 @@ const weak: Cages = {
   close: () => undefined,
 };
 
-/** `name` is `ostiary-<pid>-…`, unique to this server; nothing of ours is left when it cannot be had. */
+/** `name` is `ostiary-<pid>-…`, unique to this server; nothing is left behind when it cannot be created. */
 export function openCages(name: string): Cages {
   const own = readFileSync("/proc/self/cgroup", "utf8");
   const mounts = readFileSync("/proc/self/mountinfo", "utf8");
@@ -109,7 +109,7 @@ function versionTwo(name: string, own: string, mounts: string): Cages | null {
     accessSync(subtree, constants.W_OK);
     const enabled = readFileSync(subtree, "utf8").split(/\s+/);
     if (!CONTROLLERS.every((controller) => enabled.includes(controller))) {
-      // A group that hands out controllers may hold no process: the server moves to a leaf, if it is alone.
+      // A group that delegates controllers may hold no process: the server moves to a child group, if it is alone.
       const inHome = readFileSync(join(home, "cgroup.procs"), "utf8").trim().split(/\s+/);
       if (inHome.some((pid) => pid !== "" && Number(pid) !== process.pid)) return null;
       mkdirSync(leaf);
@@ -202,7 +202,7 @@ function placeOfOne(controller: Controller, own: string, mounts: string): string
   return [inner, mount].find(writable) ?? null;
 }
 
-/** What servers left behind that were killed. Boxes die with them, but for one that was just being built. */
+/** What servers left behind that were killed. Sandboxes end with them, except one that was just being built. */
 function sweep(base: string): void {
   for (const name of readdirSync(base)) {
     const pid = /^ostiary-(\d+)-/.exec(name)?.[1];

@@ -1,10 +1,10 @@
-// Descriptors that somebody left open for the server would travel on into every box: Node closes inherited ones at a
+// Descriptors that the server has inherited would be passed on into every sandbox: Node closes inherited ones at a
 // start of a program only as far as the first gap in their numbers.
 import { closeSync, readdirSync, readFileSync } from "node:fs";
 
 const CLOSE_ON_EXEC = 0o2000000;
 
-/** Closes what was inherited and would be handed on. What this process opened itself is never among it. */
+/** Closes those that were inherited and would be passed on. What this process opened itself is never among it. */
 export function closeInherited(): number[] {
   return readdirSync("/proc/self/fd")
     .map(Number)

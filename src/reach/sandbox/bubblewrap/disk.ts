@@ -1,6 +1,6 @@
-// What a box puts on the host's disk. No quota of the kernel can be had without root, so it is looked at: cheaply and
-// often whether something grew at all (free space, and what the kernel says its processes wrote), and only then
-// exactly.
+// Limits what a sandbox writes to the host's disk. The kernel offers no quota without root, so usage is measured: often
+// and cheaply whether something grew at all (free space, and the kernel's count of bytes its processes wrote), and only
+// then exactly.
 import { opendir, lstat, readdir, readFile, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,11 +23,11 @@ export interface DiskWatch {
 
 const FIRST_LOOK_MS = 50;
 const LOOK_EVERY_MS = 100;
-/** Growth by this part of the limit is worth an exact look. */
+/** Growth by this part of the limit causes an exact measurement. */
 const PART = 0.25;
 const DUE_MS = 1_000;
 const MOST_DUE_MS = 300_000;
-/** Of the time, one part in so many is spent on looking without a sign. */
+/** At most one part in so many of the time goes into measurements without a sign of growth. */
 const SHARE = 20;
 
 interface Growth {
@@ -59,7 +59,7 @@ export function watchDisk(order: DiskOrder): DiskWatch {
       await sleep(LOOK_EVERY_MS, undefined, { ref: false });
     }
   };
-  // What cannot be looked at (a folder that is gone) cannot be kept small either.
+  // What cannot be measured (a folder that is gone) cannot be limited either.
   work().catch(() => {
     over = !closed;
     if (over) order.onOver();
@@ -72,7 +72,7 @@ export function watchDisk(order: DiskOrder): DiskWatch {
   };
 }
 
-/** Signs can be hidden by what others remove at the same time, so a look is due now and then in any case. */
+/** Signs can be hidden by what others remove at the same time, so it is measured at intervals in any case. */
 interface Pace {
   readonly next: number;
   readonly waitMs: number;
@@ -81,7 +81,7 @@ interface Pace {
 
 const newPace = (): Pace => ({ next: performance.now() + DUE_MS, waitMs: DUE_MS, found: "0 0" });
 
-/** Rarely where nothing changes, and never so often that looking is what the time goes into. */
+/** Rarely where nothing changes, and never so often that measuring takes most of the time. */
 function paceAfter(pace: Pace, { bytes, entries }: Growth, tookMs: number): Pace {
   const found = `${bytes} ${entries}`;
   const patient = found === pace.found ? Math.min(pace.waitMs * 2, MOST_DUE_MS) : DUE_MS;
@@ -138,8 +138,8 @@ async function growthOf(order: DiskOrder, since: number, isOver: () => boolean):
 }
 
 /**
- * What was changed since the box began, by the time that nobody but the kernel sets; a sparse file by what it takes
- * up.
+ * What was changed since the box began, by the change time, which only the kernel sets; a sparse file counts with its
+ * blocks.
  */
 async function addFolder(
   folder: string,

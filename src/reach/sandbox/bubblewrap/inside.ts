@@ -1,5 +1,5 @@
-// Runs inside the box before the program when it may have network: opens the one door and hands it to the server
-// outside, which keeps it. Nothing of ours is left inside when the program starts.
+// Runs inside the box before the program when it may have network: opens the one listening socket and passes it to the
+// server outside, which keeps it. Nothing of ours is left inside when the program starts.
 import { createServer } from "node:net";
 
 const PORT = 3128;

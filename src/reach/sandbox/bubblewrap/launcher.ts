@@ -1,5 +1,5 @@
-// A program file for a client that insists on starting its browser itself. The file starts nothing: it tells the server
-// that it was called, and carries bytes between its descriptors and the box that the server then starts.
+// A program file for a client that insists on starting its browser itself. The file starts nothing: it notifies the
+// server that it was called, and carries bytes between its descriptors and the box that the server then starts.
 import { execFile } from "node:child_process";
 import {
   closeSync,

@@ -1,5 +1,5 @@
-// The one way out of a box: a socket that listens in the box's own network and is accepted from out here. It is handed
-// over once, by our own script, before the program starts; the program has no channel to the server.
+// The one way out of a box: a socket that listens in the sandbox's own network and is accepted by the server outside.
+// It is passed once, by our own script, before the program starts; the program has no channel to the server.
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Server, type Socket } from "node:net";
@@ -8,7 +8,7 @@ import { JOB, PATH } from "./arguments.ts";
 import { CHANNEL_FD } from "./box.ts";
 
 const PROXY = "http://127.0.0.1:3128";
-/** Open at once; a box that wants more waits. */
+/** The most connections at once; further ones wait. */
 const MAX_CONNECTIONS = 256;
 export const NODE_AT = "/opt/ostiary/node";
 const source = new URL(
@@ -41,7 +41,7 @@ export function withDoor<J extends Networked>(job: J): J {
   };
   const node: SandboxMount = { host: process.execPath, at: NODE_AT, access: "ro" };
   const first = `${NODE_AT} --no-warnings ${SCRIPT_AT} 3>&- 4>&- || exit 125; exec ${CHANNEL_FD}>&-; exec "$@"`;
-  // `env` takes a word with = for a variable.
+  // `env` treats a word with = as a variable.
   const guard = job.argv[0]?.includes("=") ? ["/bin/sh", "-c", 'exec "$@"', "sh"] : [];
   return {
     ...job,

@@ -1,4 +1,4 @@
-// A program that goes on: its box, its streams, and how it ended.
+// A long-running program: its sandbox, its streams, and how it ended.
 import { pipeline, Transform, type Readable, type Writable } from "node:stream";
 import { AppError } from "../../../contract/errors.ts";
 import type { Sandbox, SandboxEnd, SandboxProcess } from "../sandbox.ts";
@@ -8,7 +8,7 @@ import { buildBox, type Workshop } from "./workshop.ts";
 
 type OpenJob = Parameters<Sandbox["open"]>[0];
 
-/** What the launcher says when it fails is short. */
+/** The launcher's error message is short. */
 const KEPT_CHARACTERS = 4_096;
 
 export async function openProcess(shop: Workshop, job: OpenJob): Promise<SandboxProcess> {
@@ -28,7 +28,7 @@ export async function openProcess(shop: Workshop, job: OpenJob): Promise<Sandbox
   const kill = (): void => {
     stopped = true;
     box.kill();
-    // A stream that nobody reads would never close, and its end is waited for.
+    // A stream without a reader would never close, and its end is awaited.
     stdout.destroy();
     child.stderr?.destroy();
     child.stdin?.destroy();
@@ -57,14 +57,14 @@ function endOf(
   if (oom) return { exitCode, oom, reason: "it used more memory than it may" };
   if (!unbuilt)
     return { exitCode, oom, reason: `it ended with exit code ${exitCode ?? "unknown"}` };
-  // Only the launcher can end without an exit code, so its words are not those of a program inside.
+  // Only the launcher can end without an exit code, so the message is not that of a program inside.
   const [, program, why = ""] = NO_EXEC.exec(said) ?? [];
   const reason =
     program === undefined ? `the sandbox could not be built: ${said.trim()}` : `${program}: ${why}`;
   return { exitCode: null, oom, reason };
 }
 
-/** Passes everything on and remembers how it began. */
+/** Passes everything on and keeps its beginning. */
 function keepFirst(): { readonly stream: Transform; text(): string } {
   let kept = "";
   const stream = new Transform({

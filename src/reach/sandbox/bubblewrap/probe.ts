@@ -1,4 +1,4 @@
-// A real run at the start: what is installed is not yet what works.
+// A real run at start: an installed program need not work.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { AppError, faultOf } from "../../../contract/errors.ts";

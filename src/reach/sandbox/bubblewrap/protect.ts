@@ -1,14 +1,14 @@
 // Paths inside a writable mount that stay as they are, existing or not. A read-only bind on the path alone is not
-// enough: whoever renames its parent makes a new one. So every folder on the way becomes a mount point too (a rename of
-// one is refused), and a path that does not exist is held by an empty file for the time of the run. A `.git` is held by
-// an empty folder, which git on the host takes for nothing; an empty file in its place would be an error to it.
+// enough: renaming its parent makes room for a new one. So every folder on the way becomes a mount point too (a rename
+// of one is refused), and a path that does not exist is held by an empty file for the time of the run. A `.git` is held
+// by an empty folder, which git on the host takes for nothing; an empty file in its place would be an error to it.
 import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { AppError } from "../../../contract/errors.ts";
 import type { SandboxMount } from "../sandbox.ts";
 import type { BoxMount } from "./arguments.ts";
 
-/** Placeholders on the host, shared by the boxes that need them: taking one away would open it to the others. */
+/** Placeholders on the host, shared by the boxes that need them: removing one would unprotect the others. */
 export interface Ghosts {
   /** True when a placeholder of ours is there now; false: something else is, or nothing can be made there. */
   hold(path: string): boolean;
@@ -45,7 +45,7 @@ export function createGhosts(): Ghosts {
   };
 }
 
-/** A folder that is no longer empty belongs to someone. */
+/** A folder that is no longer empty is in use. */
 function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
@@ -107,7 +107,7 @@ function kindOf(
     return "held";
   }
   const found = lstatSync(path, { throwIfNoEntry: false });
-  // It is not there and cannot be made by the server, which may do at least what the box may.
+  // It does not exist and the server cannot create it; the sandbox has no more rights than the server.
   if (found === undefined) return "nothing";
   if (found.isSymbolicLink()) return "link";
   return found.isDirectory() ? "folder" : "file";

@@ -6,7 +6,7 @@ import type { SandboxJob, SandboxResult } from "../sandbox.ts";
 import { Output } from "./output.ts";
 import { buildBox, type Workshop } from "./workshop.ts";
 
-/** How the launcher says that the program is not there or cannot be executed. */
+/** The launcher's message that the program does not exist or cannot be executed. */
 export const NO_EXEC = /^bwrap: execvp (.*): ([^:\n]+)\n$/m;
 const NO_FOLDER = /^bwrap: Can't chdir to /m;
 
@@ -62,10 +62,10 @@ export async function runJob(shop: Workshop, job: SandboxJob): Promise<SandboxRe
   return { stdout, ...notExecuted(new TextDecoder().decode(stderr)), signal: null, ...rest };
 }
 
-/** Only the launcher can end without an exit code, so its words are not those of a program inside. */
+/** Only the launcher can end without an exit code, so the message is not that of a program inside. */
 function notExecuted(said: string): { readonly stderr: Buffer; readonly exitCode: number } {
   const [, program, why = ""] = NO_EXEC.exec(said) ?? [];
-  // As a shell says it: 127 not found, 126 not executable.
+  // The codes of a shell: 127 not found, 126 not executable.
   if (program !== undefined)
     return {
       stderr: Buffer.from(`${program}: ${why}\n`),

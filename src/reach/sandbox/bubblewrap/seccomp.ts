@@ -1,5 +1,6 @@
-// The second lock: system calls that no job needs and that have opened boxes before, as a classic BPF program.
-// A call that only reads or computes is left alone; whatever mounts, traces, loads or reaches another family is not.
+// The second protection: refuses system calls that no job needs and that have been used to leave sandboxes, as a
+// classic BPF program. Calls that only read or compute are allowed; those that mount, trace, load or use another
+// address family are not.
 
 type Machine = "x64" | "arm64";
 
@@ -40,7 +41,7 @@ const DENIED: Record<string, readonly [x64: number | null, arm64: number | null]
   pidfd_getfd: [438, 438],
   process_madvise: [440, 440],
   move_pages: [279, 239],
-  // Wide doors into the kernel.
+  // Large attack surfaces of the kernel.
   bpf: [321, 280],
   userfaultfd: [323, 282],
   perf_event_open: [298, 241],
@@ -71,7 +72,7 @@ const DENIED: Record<string, readonly [x64: number | null, arm64: number | null]
   nfsservctl: [180, 42],
 };
 
-/** How a process comes to be, besides clone; `execveat` runs a file that has no name. */
+/** Calls that start a process, besides clone; `execveat` runs a file that has no name. */
 const STARTING: Record<string, readonly [x64: number | null, arm64: number | null]> = {
   fork: [57, null],
   vfork: [58, null],
@@ -117,7 +118,7 @@ export interface FilterOptions {
   readonly machine: Machine;
   /** A browser talks to its own processes over them. */
   readonly unixSockets: boolean;
-  /** Threads, but no other process: nothing that the program could be talked into starting. */
+  /** Threads, but no other process: a compromised program cannot start another one. */
   readonly startsNothing?: boolean;
 }
 
@@ -128,7 +129,7 @@ export function seccompFilter({
 }: FilterOptions): Buffer {
   const column = machine === "x64" ? 0 : 1;
   const families = unixSockets ? [AF_UNIX, ...FAMILIES] : FAMILIES;
-  /** A call that is judged by one of its arguments; falls through to the end of the block, then allows. */
+  /** A call that is checked by one of its arguments; falls through to the end of the block, then allows. */
   const judged = (name: keyof typeof SPECIAL, body: readonly Instruction[]): Instruction[] => [
     unlessEqual(SPECIAL[name][column], body.length),
     ...body,
@@ -143,7 +144,7 @@ export function seccompFilter({
       const number = numbers[column];
       return number === null ? [] : [unlessEqual(number, 1), answer(retErrno(EPERM))];
     }),
-    // Its flags lie behind a pointer; programs fall back to clone, whose flags can be seen.
+    // Its flags are behind a pointer; programs fall back to clone, whose flags can be checked.
     unlessEqual(SPECIAL.clone3[column], 1),
     answer(retErrno(ENOSYS)),
     ...judged("clone", [

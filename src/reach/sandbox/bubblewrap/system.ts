@@ -1,4 +1,4 @@
-// What the host offers: the programs that build a box, and how its root folder looks.
+// What the host offers: the programs that build a box, and the layout of its root folder.
 import {
   accessSync,
   chmodSync,
@@ -41,7 +41,7 @@ export function systemEntries(): SystemEntry[] {
   });
 }
 
-/** The two-line files that programs look names up in; nothing of the host. */
+/** The two-line files for name lookups; nothing in them is of the host. */
 export const NAMES: Readonly<Record<string, string>> = {
   "/etc/passwd": "job:x:1000:1000:job:/job:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
   "/etc/group": "job:x:1000:\nnogroup:x:65534:\n",
@@ -49,10 +49,10 @@ export const NAMES: Readonly<Record<string, string>> = {
   "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 };
 
-/** Wide apart from every range that distributions and containers hand out. */
+/** Far from every range that distributions and containers assign. */
 const FIRST_UID = 0x70000000;
 const SLOTS = 1024;
-/** Servers of one machine each take their own part of the range, by chance. */
+/** Servers of one machine each take their own part of the range, at random. */
 const PARTS = 100_000;
 
 export interface Identities {

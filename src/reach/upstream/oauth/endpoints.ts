@@ -1,7 +1,12 @@
 // Discovery returns addresses chosen by a foreign server: only those that may be requested are accepted.
 import type { OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
+import type { ServerRow } from "../../../storage/store/store.ts";
 import { quote } from "../../../util/text/quote.ts";
+
+/** The address of a server over HTTP; empty for a program. */
+export const urlOf = ({ transport }: ServerRow): string =>
+  "url" in transport ? transport.url : "";
 
 const ENDPOINTS = [
   "issuer",

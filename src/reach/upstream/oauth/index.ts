@@ -5,6 +5,7 @@ import type { OAuthSettings, ServerRow } from "../../../storage/store/store.ts";
 import { VERSION } from "../../../util/version.ts";
 import { fillIn } from "../credentials/references.ts";
 import type { Owner, Vault } from "../credentials/vault.ts";
+import { urlOf } from "./endpoints.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";
 import { createGrantStore } from "./grant-store.ts";
 import { createLogins, type Challenge, type FullOwner } from "./login.ts";
@@ -233,8 +234,6 @@ const settingsOf = ({ name, transport }: ServerRow): OAuthSettings => {
     return transport.oauth ?? {};
   throw gone(name);
 };
-
-const urlOf = ({ transport }: ServerRow): string => ("url" in transport ? transport.url : "");
 
 const gone = (name: string): AppError =>
   new AppError("CONFLICT", "not_running", `Server ${name} asks for no login`, {

@@ -6,7 +6,7 @@ import { AppError } from "../../../contract/errors.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 import { createSealed, sealingKey } from "../../../util/secrets/sealed.ts";
 import type { Owner } from "../credentials/vault.ts";
-import { assertWebAddress, refused } from "./endpoints.ts";
+import { assertWebAddress, refused, urlOf } from "./endpoints.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";
 import type { Attempt, GrantStore } from "./grant-store.ts";
 import { createProvider, type Identity, type ProviderRole } from "./provider.ts";
@@ -169,8 +169,6 @@ async function explain(answer: URLSearchParams, { discovery }: Attempt): Promise
   const error = answer.get("error") ?? "there is no code in the answer";
   throw new Error(`${error} ${answer.get("error_description") ?? ""}`.trim());
 }
-
-const urlOf = ({ transport }: ServerRow): string => ("url" in transport ? transport.url : "");
 
 const unknownLogin = (cause?: unknown): AppError =>
   new AppError(

@@ -46,7 +46,7 @@ export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "re
   }
 
   const inStretch = (from: number, to: number, filter: LogFilter): EventQuery => {
-    const { tenantId, actor, tenantActions = [], houseActions = [] } = filter;
+    const { tenantId, actor, tenantActions = [], anyTenantActions = [] } = filter;
     return kysely
       .selectFrom("events")
       .where("seq", ">", from)
@@ -59,7 +59,7 @@ export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "re
           ...(tenantActions.length > 0
             ? [is.and([tenant, is("action", "in", tenantActions)])]
             : []),
-          ...(houseActions.length > 0 ? [is("action", "in", houseActions)] : []),
+          ...(anyTenantActions.length > 0 ? [is("action", "in", anyTenantActions)] : []),
         ]);
       });
   };

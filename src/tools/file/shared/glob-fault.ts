@@ -1,4 +1,4 @@
-// What is wrong with a file name pattern that somebody typed.
+// What is wrong with a file name pattern of a caller.
 
 /** Null when it can be used. `at` counts characters from 1. */
 export function globFault(

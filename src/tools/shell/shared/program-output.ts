@@ -1,4 +1,4 @@
-// What a program did, as shell tools tell it.
+// What a program did, in the output of shell tools.
 
 interface Ended {
   readonly stdout: string;
@@ -49,7 +49,7 @@ type ProgramNotes = {
   untrusted?: true;
 };
 
-/** For the record: what it touched and reached, and that its words come from outside where it reached out. */
+/** For the record: what it touched and reached, and that its output comes from outside where it used the network. */
 export function programNotes(ended: {
   readonly timedOut: boolean;
   readonly limitMs: number | null;

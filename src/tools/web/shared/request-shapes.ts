@@ -1,4 +1,4 @@
-// What the web tools take and give alike. Schemas only: each tool composes its own from these.
+// What inputs and outputs of the web tools have in common. Schemas only: each tool composes its own from these.
 import { z } from "zod";
 
 const MAX_BODY = 10_485_760;

@@ -1,4 +1,4 @@
-// How workflow tools answer about a run: the same words from execute and status.
+// How workflow tools show a run: the same fields in execute and status.
 import { z } from "zod";
 
 const fault = z.strictObject({

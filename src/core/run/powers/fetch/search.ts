@@ -1,4 +1,4 @@
-// The configured search provider, asked through the guard: its address, and no other, is reached.
+// The configured search provider, called through the egress guard: only its own address is reached.
 import type { Egress, EgressRules } from "../../../../reach/egress/egress.ts";
 import { AppError } from "../../../../contract/errors.ts";
 import type { Ask, SearchProvider } from "../../../../reach/web-search/web-search.ts";

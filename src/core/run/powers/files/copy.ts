@@ -89,7 +89,7 @@ async function copyFolder(
     // The opened folder itself: without the dot it would be a link to it.
     const reach = `${pathOf(handle, source.path)}/.`;
     await requireNoCopyOf(reach, from, "it");
-    // Nothing is made unless all of it may be.
+    // Nothing is written unless all of it may be.
     await walkTree(context, from, reach, {
       before: (entry) => judge(context, wanted, source, target, entry),
     });
@@ -175,7 +175,7 @@ async function copyBeneath(
   }
 }
 
-/** A link is copied as one, as long as it leads from its new place to where one may read. */
+/** A link is copied as one, as long as its target from the new place may be read. */
 async function copyLink(
   context: FileContext,
   { from, to }: Wanted,

@@ -1,4 +1,4 @@
-// Ways to a file that do not pass its parents again, where the system has them.
+// Paths to an opened file that do not pass its parent folders again, where the system has them.
 import { constants, existsSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 
@@ -15,7 +15,7 @@ export function descriptorPath(handle: FileHandle): string {
   return `/proc/self/fd/${handle.fd}`;
 }
 
-/** How to get at what lies in an opened folder. */
+/** The path to an entry of an opened folder. */
 export function pathOf(handle: FileHandle, path: string): string {
   return hasDescriptorPaths() ? descriptorPath(handle) : path;
 }

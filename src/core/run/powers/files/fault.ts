@@ -1,4 +1,4 @@
-// What can go wrong with a path, in the words a caller gets.
+// Faults of paths, with the messages that a caller gets.
 import { AppError } from "../../../../contract/errors.ts";
 import { quote } from "../../../../util/text/quote.ts";
 
@@ -36,7 +36,7 @@ export function changed(given: string): AppError {
 export const noSuchPath = (given: string): AppError =>
   failed("path_not_found", given, "does not exist", "list the directory to see what is there");
 
-/** System errors become ours here; anything else keeps flying. */
+/** Translates system errors; anything else is thrown on. */
 export function translate(given: string, cause: unknown): unknown {
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   switch (code) {

@@ -1,7 +1,9 @@
 // What a .gitignore file leaves out.
 import { globMatcher } from "../../../../util/files/glob.ts";
 
-/** True: left out; false: brought back by `!`; null: the file says nothing. `path` is relative to the file's folder. */
+/**
+ * True: left out; false: brought back by `!`; null: no line of the file fits. `path` is relative to the file's folder.
+ */
 export type IgnoreRules = (path: string, isFolder: boolean) => boolean | null;
 
 const MAX_RULES = 2_000;

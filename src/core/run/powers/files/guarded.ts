@@ -1,4 +1,4 @@
-// Files with several names: one of them may lie where nobody may read.
+// Files with several names: one of them may be under a forbidden path.
 import type { BigIntStats } from "node:fs";
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";

@@ -7,7 +7,7 @@ import { withOpened, type FileContext } from "./place.ts";
 
 const MAX_BYTES = 262_144;
 
-/** One file's word on a path within the walk. */
+/** What one file decides about a path within the walk. */
 export type IgnoreLayer = (within: string, isFolder: boolean) => boolean | null;
 
 /** Null when the folder has none that can be read. */

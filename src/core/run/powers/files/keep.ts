@@ -38,7 +38,7 @@ export const keepWith =
     }
   };
 
-/** So that nobody waits for the checksum of all of it. */
+/** So that no call waits for the checksum of all of it. */
 function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }

@@ -75,7 +75,7 @@ export async function walkFiles(
   return { files, denied: listing.denied, truncated: listing.stopped };
 }
 
-/** `reach` is how to get at the folder, `real` what the rules know it as, `within` its place in the listing. */
+/** `reach` is a path to the opened folder, `real` the path that the rules check, `within` its path in the listing. */
 interface Folder {
   readonly reach: string;
   readonly real: string;
@@ -92,7 +92,7 @@ class Listing {
   #total = 0;
   /** Entries that the rules leave out. */
   denied = 0;
-  /** There was more to see than may be seen. */
+  /** A limit ended the walk: there are more entries. */
   stopped = false;
 
   constructor(context: FileContext, options: ListOptions & { prune?(within: string): boolean }) {
@@ -121,7 +121,7 @@ class Listing {
       for (const [index, name] of batch.entries()) {
         const entry = stats[index];
         if (!entry) continue; // gone meanwhile
-        // Patterns of callers and files may be many and long.
+        // There may be many long patterns, from callers and files.
         const over = this.#turn();
         if (over) {
           await over;
@@ -190,7 +190,7 @@ class Listing {
   }
 }
 
-/** The deepest file that says something counts. */
+/** The deepest file with a line that fits decides. */
 function isIgnored(layers: readonly IgnoreLayer[], within: string, isFolder: boolean): boolean {
   for (let at = layers.length - 1; at >= 0; at--) {
     const said = layers[at]?.(within, isFolder) ?? null;

@@ -1,5 +1,5 @@
-// Moving. A whole folder may carry what no single write could put there, so every entry is judged at both of its
-// places.
+// Moving. A folder may contain entries that no single write could create there, so every entry is checked at both of
+// its paths.
 import type { BigIntStats } from "node:fs";
 import { link, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -70,7 +70,7 @@ async function moveEntry(
   return before ? "overwritten" : "moved";
 }
 
-/** Unlike rename, a second name never replaces what came there meanwhile. */
+/** Unlike rename, a link never replaces an entry that was created meanwhile. */
 async function moveNew(to: string, from: string, target: string): Promise<void> {
   try {
     await link(from, target);

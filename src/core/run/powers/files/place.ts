@@ -1,4 +1,4 @@
-// From a path somebody gave to something opened that the rules were asked about.
+// From a given path to an opened file or folder that the rules were checked against.
 import type { BigIntStats } from "node:fs";
 import { lstat, mkdir, open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -19,13 +19,13 @@ export interface FileContext {
   readonly rules: FileRules;
   readonly paths: PathRules;
   readonly signal: AbortSignal;
-  /** One at a time, in this process: what is judged cannot be moved before it is done. */
+  /** One at a time, in this process: what is checked cannot be moved before it is done. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   /** Of a file with several names: throws when another one of them lies under a forbidden path. */
   readonly requireUnguarded: (given: string, stat: BigIntStats) => Promise<void>;
 }
 
-/** The gate has judged the path before; what is opened is what is judged here, now. */
+/** The gate has checked the path before; here what was opened is checked. */
 export async function locate(
   { paths, rules }: FileContext,
   given: string,
@@ -39,14 +39,14 @@ export async function locate(
     throw new AppError(code, reason, message, { remedy });
   }
   for (const folder of rules.own) {
-    // Folders of ours come into being with their first use.
+    // The server's own folders are created with their first use.
     if (found.path === folder || found.path.startsWith(`${folder}/`))
       await mkdir(folder, { recursive: true, mode: 0o700 });
   }
   return found;
 }
 
-/** Opens without following a final link, and makes sure that it is what the rules were asked about. */
+/** Opens without following a final link, and makes sure that it is what the rules allowed. */
 export async function withOpened<T>(
   { paths }: FileContext,
   given: string,
@@ -72,8 +72,8 @@ export async function withOpened<T>(
 }
 
 /**
- * A folder above may have been swapped for a link between judging and opening. Where the system tells the path of a
- * descriptor, that path is judged; elsewhere the links are resolved once more.
+ * A folder above may have been swapped for a link between check and opening. Where the system has the path of a
+ * descriptor, that path is checked; elsewhere the links are resolved once more.
  */
 async function stillThere(
   paths: PathRules,
@@ -90,18 +90,18 @@ async function stillThere(
 /** An entry of an opened folder: the folder cannot be swapped under it any more. */
 export interface Entry {
   readonly name: string;
-  /** What the rules know it as. */
+  /** The path that the rules check. */
   readonly real: string;
-  /** How to get at it. */
+  /** The path to use for it. */
   readonly reach: string;
   readonly folder: BigIntStats;
-  /** How to get at a neighbour, e.g. a temporary file. */
+  /** The path of a sibling, e.g. a temporary file. */
   beside(name: string): string;
   /** Null when nothing is there. Does not follow a link. */
   look(): Promise<BigIntStats | null>;
   /**
    * Throws when the folder has been moved to where the entry would be refused, or when the entry would make it a
-   * repository. Asked in turn, so that two entries cannot complete each other.
+   * repository. Called one at a time, so that two entries cannot complete each other.
    */
   requireStillAllowed(): Promise<void>;
 }
@@ -152,7 +152,7 @@ export async function withEntry<T>(
   }
 }
 
-/** The judge has said so too; but meanwhile somebody may have put the other parts there. */
+/** The rules were checked before, but the other parts may have been created meanwhile. */
 async function requireNoRepository(given: string, folder: string, name: string): Promise<void> {
   if (!(await isRepositoryAt(folder, name))) return;
   throw forbidden(
@@ -202,7 +202,7 @@ async function makeFolders(context: FileContext, given: string, path: string): P
   }
 }
 
-/** False: somebody else was faster. */
+/** False: it was created meanwhile. */
 export async function makeFolder(reach: string): Promise<boolean> {
   try {
     await mkdir(reach, { mode: 0o755 });

@@ -1,12 +1,12 @@
-// ripgrep, in the box, says which files hold a match at all; what is told about them comes from our own engine, so
-// that a search answers the same with and without it.
+// ripgrep, in the sandbox, finds the files that have a match at all; the matches come from our own engine, so that a
+// search has the same result with and without it.
 import type { Sandbox } from "../../../../reach/sandbox/sandbox.ts";
 import { patternText, type Pattern } from "./search-matcher.ts";
 import { rustPattern } from "./rust-pattern.ts";
 
 const MAX_OUTPUT = 16_777_216;
 
-/** Null: it could not be asked, or was not sure. `paths` are relative to the folder. */
+/** Null: it could not run, or its result is not certain. `paths` are relative to the folder. */
 export async function filesThatMatch(
   sandbox: Sandbox,
   folder: string,
@@ -44,7 +44,7 @@ export async function filesThatMatch(
       limits: { outputBytes: MAX_OUTPUT },
       signal,
     });
-    // No match in one of the batches makes xargs say 123, and so does a fault; only a fault says something.
+    // xargs ends with 123 when a batch has no match, and also with a fault; only a fault writes a message.
     const sure =
       (result.exitCode === 0 || result.exitCode === 123) &&
       result.stderr.length === 0 &&
@@ -54,7 +54,7 @@ export async function filesThatMatch(
     return new Set(names.filter(Boolean).map((name) => name.replace(/^\.\//, "")));
   } catch (cause) {
     signal.throwIfAborted();
-    if (cause instanceof Error) return null; // the box cannot be had at the moment; our own engine can
+    if (cause instanceof Error) return null; // no sandbox is available at the moment; our own engine needs none
     throw cause;
   }
 }

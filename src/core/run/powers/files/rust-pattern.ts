@@ -1,4 +1,5 @@
-// A pattern of our engine (RE2) in the words of ripgrep's. Classes such as \w are ASCII there, so they are written out.
+// A pattern of our engine (RE2) in the syntax of ripgrep's. Classes such as \w are ASCII there, so they are written
+// out.
 
 const CLASSES: Readonly<Record<string, string>> = {
   d: "0-9",
@@ -12,7 +13,7 @@ const CLASSES: Readonly<Record<string, string>> = {
 const SAME = /^(?:[^A-Za-z0-9]|[tnrfv]|x[0-9A-Fa-f]{2}|x\{[0-9A-Fa-f]{1,6}\})/;
 const POSIX_CLASS = /^\[:\^?[a-z]+:\]/;
 
-/** Null where it is not certain that both engines read it alike. */
+/** Null where it is not certain that both engines read it the same way. */
 export function rustPattern(pattern: string): string | null {
   let out = "";
   let inClass = false;

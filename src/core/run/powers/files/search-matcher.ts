@@ -74,7 +74,7 @@ function compile(query: Pattern): RE2JS {
   }
 }
 
-/** Where the fault is, from 1; the engine tells only the part it stumbled over. */
+/** Where the fault is, from 1; the engine reports only the faulty part. */
 function placeOf(pattern: string, error: string, part: string): number {
   if (error.startsWith("missing closing")) return pattern.length + 1;
   if (error !== "unexpected )") return Math.max(0, pattern.indexOf(part)) + 1;
@@ -99,7 +99,7 @@ function multiline(compiled: RE2JS, text: string, lines: readonly string[], foun
   while (matcher.find()) {
     const [start, end] = [matcher.start(), Math.max(matcher.start(), matcher.end() - 1)];
     while (line + 1 < starts.length && (starts[line + 1] ?? Infinity) <= start) line++;
-    if (line >= lines.length || line <= last) continue; // a line is told once
+    if (line >= lines.length || line <= last) continue; // a line is reported once
     let to = line;
     while (to + 1 < starts.length && (starts[to + 1] ?? Infinity) <= end) to++;
     found.add(line, to, start - (starts[line] ?? 0));

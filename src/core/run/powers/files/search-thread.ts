@@ -1,4 +1,4 @@
-// The thread that matches: a pattern may take long on a large file, and the server must go on meanwhile.
+// The thread that matches: a pattern may take long on a large file, and must not block the server.
 import { parentPort } from "node:worker_threads";
 import { PatternFault, textMatcher, type FoundInText, type Pattern } from "./search-matcher.ts";
 

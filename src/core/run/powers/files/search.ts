@@ -15,10 +15,10 @@ import { filesThatMatch } from "./ripgrep.ts";
 import type { SearchThreads } from "./search-threads.ts";
 
 export interface SearchSettings {
-  /** Who asks: nobody gets all threads. */
+  /** The caller: no single one gets all threads. */
   readonly owner: string;
   readonly threads: SearchThreads;
-  /** Where it is there, large searches are narrowed down by ripgrep first. */
+  /** Where it is available, ripgrep narrows down large searches first. */
   readonly sandbox: Sandbox | null;
   /** From how many bytes on that pays. */
   readonly narrowFrom: number;
@@ -129,7 +129,7 @@ async function candidatesOf(
   return { ...found, folder: true };
 }
 
-/** Its bytes; or why there are none. `sniff`: nothing in it matches, only its kind is asked. */
+/** Its bytes, or why there are none. `sniff`: it has no match, only its kind is needed. */
 async function contentOf(
   context: FileContext,
   { real, shown }: FoundFile,

@@ -12,7 +12,7 @@ export const typeOf = (
 ): FileStat["type"] =>
   stat.isFile() ? "file" : stat.isDirectory() ? "dir" : stat.isSymbolicLink() ? "link" : "other";
 
-/** Where a link says it leads, as far as that may be told. */
+/** The target of a link, as far as the caller may know it. */
 export async function targetOf(paths: PathRules, reach: string): Promise<string> {
   const target = await readlink(reach);
   return isAbsolute(target) ? paths.show(target) : target;
@@ -31,7 +31,7 @@ export const statWith =
       mode: Number(stat.mode & 0o7777n),
     });
     try {
-      // The folder above an allowed one is none of ours.
+      // The folder above an allowed one is not allowed.
       if (context.paths.isRoot(located.path))
         return await withOpened(context, path, located, FOLDER_FLAGS, async (_, stat) =>
           details(stat),

@@ -1,4 +1,4 @@
-// Scratch folders that nobody has used for a day are removed when the server starts.
+// Scratch folders that were not used for a day are removed when the server starts.
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -23,7 +23,7 @@ async function foldersIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name));
 }
 
-/** True also where there is too much to look at: then it is left alone. */
+/** True also where there are too many entries to check: then it is kept. */
 async function usedSince(folder: string, time: number): Promise<boolean> {
   const left = [folder];
   for (let looked = 0; left.length > 0; looked++) {

@@ -1,4 +1,4 @@
-// Everything below a folder, reached through opened folders only. Links are entries, never ways.
+// Everything below a folder, reached through opened folders only. Links are entries; they are never followed.
 import type { BigIntStats } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export interface TreeEntry {
   /** Path below the top, with slashes. */
   readonly within: string;
   readonly stat: BigIntStats;
-  /** How to get at it while it is being visited. */
+  /** The path to it during its visit. */
   readonly reach: string;
 }
 

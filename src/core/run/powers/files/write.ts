@@ -1,5 +1,5 @@
-// Writing: into a new file beside the target, which then takes its place. Nobody ever sees half of it, and no other
-// name of a replaced file changes.
+// Writing: into a new file beside the target, which then takes its place. A reader never sees half of it, and other
+// names of a replaced file keep their content.
 import { createHash, randomBytes, type Hash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { link, open, rename, unlink, type FileHandle } from "node:fs/promises";
@@ -15,21 +15,18 @@ import { piecesOf } from "./read.ts";
 const NEW_MODE = 0o644;
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
-/** What is to become of a target. */
+/** What to write, and when to refuse. */
 interface Plan {
   readonly mode: "overwrite" | "append" | "create";
   readonly makeFolders: boolean;
   readonly maxBytes: number;
-  /** Of what is there now. */
+  /** Of the present file. */
   readonly expectedSha256?: string | undefined;
-  /** Of what comes. */
+  /** Of the new content. */
   readonly arrivingSha256?: string | undefined;
   /** Permission bits of a new file; an execute bit is dropped. */
   readonly newMode?: number;
-  /**
-   * Its end is not waited for on the disk: what is not missed after a power loss does not keep others from their
-   * commits.
-   */
+  /** It is not synced to the disk: files that may be lost in a power failure must not delay the commits of others. */
   readonly fleeting?: boolean;
 }
 
@@ -107,7 +104,7 @@ async function replace(
   }
 }
 
-/** Puts the finished file into its place, when that is still what it was. */
+/** Moves the finished file to its target, if the target has not changed meanwhile. */
 async function settle(
   context: FileContext,
   given: string,
@@ -150,7 +147,7 @@ const same = (a: BigIntStats | null, b: BigIntStats | null): boolean =>
     a.size === b.size &&
     a.mtimeNs === b.mtimeNs);
 
-/** Where a rule speaks of something below, a file or link would lead there by another way. */
+/** Where a rule names something below, a file or link here would circumvent it. */
 export function requireFilePlace({ paths }: FileContext, given: string, entry: Entry): void {
   const rule = paths.foldersOnly(entry.real);
   if (rule)

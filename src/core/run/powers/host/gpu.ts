@@ -1,4 +1,4 @@
-// Graphics processors: what nvidia-smi tells of NVIDIA's, and what the kernel shows of the others.
+// Graphics processors: NVIDIA's from nvidia-smi, the others from the kernel.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { GpuFigures, HostMetrics } from "../../../../contract/powers/host.ts";
@@ -59,7 +59,7 @@ function deviceOf(line: string): GpuFigures[] {
   return [{ name, loadPercent: numberOf(load), memory, temperatureC: numberOf(temperature) }];
 }
 
-/** Only what is a card of a known maker, or tells a figure: the picture of a virtual machine is neither. */
+/** Only cards of a known maker, or with a figure: the display adapter of a virtual machine is neither. */
 async function fromKernel({ sysfs }: Machine): Promise<{ vendor: string; figures: GpuFigures }[]> {
   const drm = join(sysfs, "class/drm");
   const names = await readdir(drm).catch(() => []);
@@ -99,7 +99,7 @@ async function temperatureIn(device: string): Promise<number | null> {
   return thousandths === null ? null : thousandths / 1_000;
 }
 
-/** Null where the driver does not tell, or not now: a card that sleeps answers with an error. */
+/** Null where the driver has no figure, or none now: a card in power saving answers with an error. */
 async function fileIn(folder: string, name: string): Promise<string | null> {
   const text = await readFile(join(folder, name), "utf8").catch(() => null);
   return text === null ? null : text.trim().slice(0, 200);

@@ -20,7 +20,7 @@ const ARGUMENTS = [
 const LEVELS = ["fatal", "fatal", "fatal", "error", "warn", "info", "info", "debug"] as const;
 const LEAST: Readonly<Record<string, number>> = { debug: 7, info: 6, warn: 4, error: 3 };
 
-/** `fits` is asked of every entry; beyond `limit` that fit, nothing more is read. */
+/** `fits` is called for every entry; after `limit` entries that fit, no more are read. */
 export async function readJournal(
   machine: Machine,
   query: LogQuery,

@@ -53,7 +53,7 @@ function entryOf(line: string): LogEntry[] {
   }
 }
 
-/** Places in our own files are for the log itself. */
+/** Paths of our own source files stay in the log itself. */
 function withoutStack(fields: Record<string, unknown>): Record<string, unknown> {
   const { err, ...rest } = fields;
   const message = typeof err === "object" && err !== null && "message" in err ? err.message : null;
@@ -65,7 +65,7 @@ export interface Logged {
   readonly truncated: boolean;
 }
 
-/** The journal where it can be read, else the plain file. Throws source_unavailable with what is in the way of both. */
+/** The journal where it can be read, else the plain file. Throws source_unavailable with the reason for both. */
 export async function systemLog(
   machine: Machine,
   query: LogQuery,

@@ -1,5 +1,4 @@
-// What is read of the machine besides Node's own figures: programs with fixed arguments, files of the kernel, plain
-// logs.
+// Sources about the machine besides Node's own figures: programs with fixed arguments, files of the kernel, plain logs.
 import { spawn } from "node:child_process";
 
 export interface Machine {
@@ -22,7 +21,7 @@ export interface Reading {
   readonly args: readonly string[];
   readonly limitMs: number;
   readonly maxBytes: number;
-  /** Told of every line of its output; false: enough was read. */
+  /** Called for every line of its output; false: enough was read. */
   readonly onLine: (line: string) => boolean;
 }
 

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import type { HostPower, ProcessEntry } from "../../../../contract/powers/host.ts";
 
 const MAX_SHOWN = 200;
-/** Ticks per second and bytes per page: what Linux tells userland on every platform Node runs on. */
+/** Ticks per second and bytes per page: the values of Linux on every platform that Node runs on. */
 const HERTZ = 100;
 const PAGE_BYTES = 4_096;
 

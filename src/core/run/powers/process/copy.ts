@@ -31,7 +31,7 @@ export interface Copied {
 export interface CopyOptions {
   /** Who owns the copy; null: the server itself. */
   readonly user: User | null;
-  /** Everybody may read the copy. */
+  /** All users may read the copy. */
   readonly shared?: true;
   readonly limits: CopyLimits;
   readonly mayRead: (within: string) => boolean;
@@ -69,7 +69,7 @@ export async function copyTree(
   return copied;
 }
 
-/** Looked at before anything is copied, so that a refusal is quick. */
+/** Checked before anything is copied, so that a refusal is quick. */
 async function fits(from: string, options: TreeOptions, limits: CopyLimits): Promise<boolean> {
   const { entries, complete } = await treeOf(from, options);
   const bytes = [...entries.values()].reduce(
@@ -99,7 +99,7 @@ async function copyOne(
   return stateOf(await lstat(to, { bigint: true }));
 }
 
-/** Through an opened file: what the name leads to a moment later does not matter. */
+/** Through an opened file: it does not matter if the name leads elsewhere a moment later. */
 async function copyContent(reach: string, to: string, mode: number): Promise<boolean> {
   const handle = await open(reach, FILE_FLAGS).catch(unlessGone);
   if (!handle) return false;

@@ -1,4 +1,4 @@
-// The workspace itself, put into the box: what must be hidden or kept from being written there, and what to undo after.
+// The workspace itself, mounted into the sandbox: what must be hidden or write-protected there, and what to undo after.
 import { chmod, lstat, mkdtemp, open, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { PathRules } from "../../../../governance/rules/governance.ts";
@@ -6,7 +6,7 @@ import type { Changes } from "./merge.ts";
 import { disarmNew, repositoriesIn, submodulesOf } from "./repositories.ts";
 import { FILE_FLAGS, FOLDER_FLAGS, treeOf, type EntryState } from "./tree.ts";
 
-/** Kept from being made where they do not exist yet; which of them the rules protect, the rules say. */
+/** Cannot be created where they do not exist yet; the rules decide which of them are protected. */
 const COMMON = [
   ".git",
   ".gitmodules",
@@ -26,10 +26,10 @@ export interface WorkspaceScan {
   readonly entries: ReadonlyMap<string, EntryState>;
   /** Within the workspace: cannot be changed or made from inside. */
   readonly protect: readonly string[];
-  /** Within the workspace: existing, but not for this caller's eyes. */
+  /** Within the workspace: existing, but hidden from this caller. */
   readonly hidden: readonly { readonly within: string; readonly type: EntryState["type"] }[];
   readonly complete: boolean;
-  /** Repositories that are there, and places where none can be made while the job runs: held empty, or hidden. */
+  /** Existing repositories, and paths where none can be created while the job runs: kept empty, or hidden. */
   readonly repositories: ReadonlySet<string>;
 }
 
@@ -108,7 +108,7 @@ function withOtherNames(
 const hasParent = (within: string, entries: ReadonlyMap<string, EntryState>): boolean =>
   dirname(within) === "." || entries.get(dirname(within))?.type === "dir";
 
-/** After the job: tells what was written, takes away what may not be there, clears bits that nobody may give. */
+/** After the job: lists what was written, removes what is not allowed, clears permission bits that no job may set. */
 export async function collect(
   root: string,
   pathRules: PathRules,
@@ -116,7 +116,7 @@ export async function collect(
   options: { maxEntries: number; signal: AbortSignal; aside: string },
 ): Promise<Changes> {
   const changes: Changes = { written: [], removed: [], refused: [] };
-  // First of all, and whatever becomes of the rest.
+  // First of all, and even if the rest fails.
   const disarmed = await disarmNew(root, before.repositories);
   for (const path of disarmed) changes.refused.push({ path, reason: "path_forbidden" });
   const { entries: after } = await treeOf(root, {
@@ -166,7 +166,7 @@ async function clearBits(
   }
 }
 
-/** Out of everybody's reach first, then away: nothing inside can be swapped meanwhile. */
+/** Moved where no job can reach it first, then removed: nothing inside can be swapped meanwhile. */
 async function takeAway(path: string, aside: string): Promise<void> {
   const parent = await open(dirname(path), FOLDER_FLAGS).catch(() => null);
   if (!parent) return;
@@ -191,7 +191,7 @@ interface Person {
   readonly gid: number;
 }
 
-/** Whether a user (null: anybody) can get at a folder: pass all that is above, and read or write it. */
+/** Whether a user (null: any) can use a folder: pass all folders above, and read or write it. */
 export async function isOpenTo(
   path: string,
   user: Person | null,
@@ -200,7 +200,7 @@ export async function isOpenTo(
   return (await may(path, access === "read" ? 5 : 7, user)) && isPassable(dirname(path), user);
 }
 
-/** Whether what lies in a folder can be reached by those who know its name. */
+/** Whether entries of a folder can be reached by a known name. */
 export async function isPassable(path: string, user: Person | null = null): Promise<boolean> {
   for (let folder = path; ; folder = dirname(folder)) {
     if (!(await may(folder, 1, user))) return false;
@@ -215,7 +215,7 @@ async function may(path: string, bits: number, user: Person | null): Promise<boo
   return ((found.mode >> shift) & bits) === bits;
 }
 
-/** So that an owner can always clean up behind a job. */
+/** So that an owner can always remove what a job left. */
 export const removeAll = async (path: string): Promise<void> => {
   await rm(path, { recursive: true, force: true }).catch(async () => {
     await chmod(path, 0o700).catch(() => undefined);

@@ -1,5 +1,5 @@
-// A folder of the host that a program goes on writing in: repositories that are there stay as they are, and what it
-// made of them is disarmed once it has ended, or at the next start when a crash cut it off.
+// A folder of the host that a long-lived program writes in: existing repositories stay as they are, and those that it
+// creates are renamed once it has ended, or at the next start after a crash.
 import { lstat, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../../../../contract/errors.ts";
@@ -10,7 +10,7 @@ import { JOURNAL, type Staging } from "./workspace.ts";
 export interface HeldFolder {
   /** Paths within that cannot be changed, renamed or made. */
   readonly protect: readonly string[];
-  /** Once the program has ended; answers the repositories that it had made, by their full paths. */
+  /** Once the program has ended; returns the full paths of the repositories that it had created. */
   release(): Promise<readonly string[]>;
 }
 
@@ -38,7 +38,7 @@ export async function holdFolder(path: string, staging: Staging): Promise<HeldFo
   };
 }
 
-/** A folder that is, or lies in, a repository's own: whoever writes there says what git runs. */
+/** A folder that is, or lies in, a repository's own: what is written there decides which programs git runs. */
 async function requireNoRepository(root: string): Promise<void> {
   for (let at = root; at !== dirname(at); at = dirname(at)) {
     const has = (part: string): Promise<boolean> =>

@@ -1,5 +1,5 @@
 // Takes over what a job changed in its copy of the workspace: only what it changed itself, only regular files, only
-// where the rules let it write. Everything else is refused and told.
+// where the rules let it write. Everything else is refused and listed.
 import { lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../../contract/errors.ts";
@@ -23,7 +23,7 @@ export interface MergeOptions {
   readonly signal: AbortSignal;
 }
 
-/** A pattern of people, not of programs: beyond this much nobody means it. */
+/** Patterns are written by people: more than this is a mistake. */
 const MAX_CHANGES = 10_000;
 
 export async function merge(o: MergeOptions): Promise<Changes> {
@@ -89,7 +89,7 @@ async function takeOver(
   if (!isUntouched(now, known?.original)) throw conflict(within);
   const bytes = await readRegular(join(o.copy, within), o.maxFileBytes, within);
   if (now?.type === "file" && (await holds(join(o.workspace, within), bytes))) return; // only touched
-  // `./` keeps a name like ~ from meaning somebody's home.
+  // `./` keeps a name like ~ from meaning a home folder.
   await o.files.write(`./${within}`, bytes, { mode: "overwrite", createDirectories: true });
   changes.written.push({ path: within, bytes: bytes.length });
 }
@@ -104,7 +104,7 @@ async function takeAway(within: string, o: MergeOptions, changes: Changes): Prom
   changes.removed.push(within);
 }
 
-/** In the workspace as it was when the job began: nobody else has written it since. */
+/** In the workspace as it was when the job began: it was not written by others since. */
 function isUntouched(now: EntryState | null, then: EntryState | undefined): boolean {
   return then ? now !== null && isSame(now, then) : now === null;
 }

@@ -1,12 +1,12 @@
-// What the rules forbid by its very name (the configuration, the governance folder) within a workspace. It is looked
-// up by that name, so that it is found however much else lies there.
+// What the rules forbid by its very name (the configuration, the governance folder) within a workspace. It is looked up
+// by that name, so that it is found in a workspace of any size.
 import { lstat } from "node:fs/promises";
 import { relative } from "node:path";
 import type { PathRules } from "../../../../governance/rules/governance.ts";
 import type { WorkspaceScan } from "./direct.ts";
 
 export interface Named {
-  /** Existing, and not for this caller's eyes. */
+  /** Existing, and hidden from this caller. */
   readonly hidden: WorkspaceScan["hidden"];
   /** Existing, and not to be written. */
   readonly fixed: readonly string[];
@@ -33,7 +33,7 @@ async function below(
   const within = relative(root, path);
   if (within === "" || within === ".." || within.startsWith("../")) return null;
   const found = await lstat(path).catch(() => null);
-  // A link leads elsewhere, and that place is judged by its own name.
+  // A link leads elsewhere, and its target is checked by its own name.
   if (!found || found.isSymbolicLink()) return null;
   return { within, type: found.isDirectory() ? "dir" : "file" };
 }

@@ -23,7 +23,7 @@ export function whole(stdout: Uint8Array, stderr: Uint8Array, maxBytes: number):
   return stdout.length === 0 ? stderr : Buffer.concat([stdout, heading, stderr]);
 }
 
-/** A line of ours at the end of what the program said. */
+/** A line of the server at the end of the program's output. */
 export function withNote(stderr: string, note: string): string {
   return `${stderr}${stderr === "" || stderr.endsWith("\n") ? "" : "\n"}[ostiary] ${note}\n`;
 }

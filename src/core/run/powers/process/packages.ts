@@ -48,7 +48,7 @@ export function tenantPackages(
   staging: Staging,
   registries: Registries,
 ): Packages {
-  /** Two installations at once would each lose what the other brought. */
+  /** Of two installations at once each would lose the packages of the other. */
   const turns = new Map<string, Promise<void>>();
   const turn = async (home: string): Promise<() => void> => {
     const before = turns.get(home);

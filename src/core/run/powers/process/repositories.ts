@@ -1,5 +1,5 @@
-// Repositories of git in a workspace that a program writes itself: which there are before it runs, and what becomes of
-// those it has made. A folder that git takes for a repository makes whoever looks at it with git run what it says.
+// Repositories of git in a workspace that a program writes itself: which there are before it runs, and what happens to
+// those it has created. Using git in a folder that it takes for a repository may run programs that the folder names.
 import { randomBytes } from "node:crypto";
 import { chmod, lstat, open, readdir, readFile, rename, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,16 +11,16 @@ import {
 } from "../../../../util/files/git-names.ts";
 import { FOLDER_FLAGS, pathOf } from "./tree.ts";
 
-/** Each level keeps a folder open. What lies deeper after a run is brought up and gone through from there. */
+/** Each level keeps a folder open. Deeper folders are moved up after a run and checked there. */
 const MAX_DEPTH = 150;
 
 interface Found {
   /** Of the folder that holds the entries, within the workspace; "" is the workspace itself. */
   readonly folder: string;
   readonly kind: "named" | "bare" | "deep";
-  /** Of `named` one of the spellings of `.git`, of `bare` the parts, of `deep` the folder that lies too deep. */
+  /** Of `named` one of the spellings of `.git`, of `bare` the parts, of `deep` the folder that is too deep. */
   readonly names: readonly string[];
-  /** How to get at the folder while it is being looked at. */
+  /** The path to the folder during its check. */
   readonly reach: string;
 }
 
@@ -31,11 +31,11 @@ interface WalkOptions {
   readonly force?: true;
   /** Not entered. */
   readonly known?: ReadonlySet<string>;
-  /** Answers whether to go on: into the folder itself where it is bare, else into the entry of that name. */
+  /** Returns whether to go on: into the folder itself where it is bare, else into the entry of that name. */
   visit(found: Found): Promise<string | null>;
 }
 
-/** Goes through every folder, however many there are: a limit would be a place to hide. */
+/** Goes through every folder, however many there are: beyond a limit something could be hidden. */
 async function walk(root: string, start: string, o: WalkOptions): Promise<void> {
   const go = async (reach: string, within: string, depth: number): Promise<void> => {
     const handle = await openFolder(reach, o.force === true);
@@ -105,7 +105,7 @@ export async function repositoriesIn(
 
 /**
  * After a program has ended: what is a repository now and was none before gets other names, so that git takes it for an
- * ordinary folder. Nothing is removed: somebody else may have made it meanwhile. Answers what was renamed.
+ * ordinary folder. Nothing is removed: it may have been created by others meanwhile. Returns what was renamed.
  */
 export async function disarmNew(root: string, known: ReadonlySet<string>): Promise<string[]> {
   const refused: string[] = [];
@@ -141,7 +141,7 @@ const plainName = (name: string): string => name.replace(/[^A-Za-z0-9]+/g, "").s
 
 const MAX_MODULES_BYTES = 1_048_576;
 
-/** Where `.gitmodules` says that repositories belong: git looks there whenever it looks at the outer one. */
+/** Where `.gitmodules` says that repositories belong: git reads them whenever it reads the outer one. */
 export async function submodulesOf(root: string): Promise<string[]> {
   const handle = await open(join(root, ".gitmodules"), "r").catch(() => null);
   if (!handle) return [];

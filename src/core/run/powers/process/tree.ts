@@ -1,4 +1,4 @@
-// What lies below a folder, read through opened folders so that nobody can swap one for a link on the way.
+// What lies below a folder, read through opened folders, so that none can be swapped for a link on the way.
 import { constants, existsSync, type BigIntStats } from "node:fs";
 import { lstat, open, readdir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ export interface EntryState {
   readonly ino: bigint;
   readonly size: bigint;
   readonly mtimeNs: bigint;
-  /** Nobody but the system sets it: what has kept it was not changed. */
+  /** Only the system sets it: an entry with the same value was not changed. */
   readonly ctimeNs: bigint;
   readonly mode: number;
   readonly links: bigint;
@@ -77,7 +77,7 @@ export function stateOf(stat: BigIntStats): EntryState {
   return { type, ino, size, mtimeNs, ctimeNs, links, mode: Number(stat.mode & 0o7777n) };
 }
 
-/** The way to what an opened folder holds that does not pass its parents again, where the system has one. */
+/** The path to entries of an opened folder that does not pass its parents again, where the system has one. */
 export function pathOf(handle: FileHandle, path: string): string {
   return hasDescriptorPaths() ? `/proc/self/fd/${handle.fd}` : path;
 }

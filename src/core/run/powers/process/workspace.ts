@@ -19,7 +19,7 @@ export const INSIDE = "/workspace";
 export interface Staging {
   /** A new folder for one run. */
   folder(): Promise<string>;
-  /** Begins to remove it; nobody waits for that. */
+  /** Begins to remove it; without waiting for it. */
   drop(folder: string): void;
   /** A user for one run, where the server can choose; null: the server's own. */
   user(): User | null;
@@ -30,7 +30,7 @@ export interface Placed {
   readonly mounts: readonly SandboxMount[];
   readonly owner: User | null;
   readonly isCopy: boolean;
-  /** Of a job that may write: what it changed, once it has ended. A job that was stopped has nothing to hand over. */
+  /** Of a job that may write: what it changed, once it has ended. A job that was stopped changes nothing. */
   collect(end: { readonly stopped: boolean }): Promise<Changes>;
   discard(): void;
 }
@@ -46,8 +46,7 @@ export interface Placing {
 
 export interface WorkspaceLimits extends CopyLimits {
   /**
-   * Entries of a folder that a program works in itself: each is looked at before, since the rules may protect or hide
-   * it.
+   * Entries of a folder that a program works in itself: each is checked before, since the rules may protect or hide it.
    */
   readonly inPlace: number;
 }
@@ -79,7 +78,9 @@ export async function rootOf({ pathRules }: FileRules): Promise<string> {
   return found.path;
 }
 
-/** Who can have the folder itself. Root's own folders are for nobody else, so a program gets a copy of them. */
+/**
+ * Which user can work in the folder itself. Root's own folders are closed to others, so a program gets a copy of them.
+ */
 async function userFor(
   root: string,
   access: ProcessJob["workspace"],
@@ -134,18 +135,18 @@ async function direct(root: string, owner: User | null, p: Placing): Promise<Pla
     maxEntries: p.limits.inPlace,
     signal: p.signal,
   });
-  // What was not looked at could be neither protected nor hidden.
+  // What was not checked could be neither protected nor hidden.
   if (!survey.complete) throw tooMany(root, p.limits.inPlace);
   const named = await namedBelow(root, pathRules);
   const known = new Set(survey.hidden.map(({ within }) => within));
   const hidden = [...survey.hidden, ...named.hidden.filter(({ within }) => !known.has(within))];
-  // Held in place with all folders above: who renames one of those would see what is hidden under another name.
+  // Kept in place with all folders above: renaming one of those would show what is hidden under another name.
   const protect = [
     ...new Set([...survey.protect, ...named.fixed, ...hidden.map(({ within }) => within)]),
   ];
   const aside = await p.staging.folder();
   const covers = await coversIn(aside);
-  // A repository's own folder as the workspace is nobody's to write.
+  // A workspace that is a repository's own folder is never writable.
   const isReadOnly = p.access === "ro" || survey.repositories.has("");
   if (!isReadOnly)
     await writeFile(
@@ -167,7 +168,7 @@ async function direct(root: string, owner: User | null, p: Placing): Promise<Pla
     mounts,
     owner,
     isCopy: false,
-    // What a stopped job wrote is in the workspace already, so it is looked at all the same, to its end.
+    // What a stopped job wrote is in the workspace already, so it is checked all the same, to its end.
     collect: () =>
       isReadOnly
         ? Promise.resolve(NOTHING)
@@ -190,14 +191,14 @@ async function coversIn(folder: string): Promise<{ folder: string; file: string 
   return covers;
 }
 
-/** Users of runs, above those that people have and below those that systems reserve. */
+/** User ids of runs, above those of people and below those that systems reserve. */
 const FIRST_UID = 50_000;
 const UIDS = 10_000;
 const PREFIX = "ostiary-runs-";
 
 /**
  * Under the data folder; where that is closed to the users of runs, as root's is, in a folder of its own among the
- * system's temporary ones, which nobody can list.
+ * system's temporary ones, which cannot be listed.
  */
 export function openStaging(dataDir: string): Staging {
   const asRoot = process.getuid?.() === 0;
@@ -246,8 +247,8 @@ export function openStaging(dataDir: string): Staging {
 }
 
 /**
- * What a run made that a crash of the server cut off has been looked at by nobody: the repositories among it are
- * disarmed now, before anybody calls anything. Answers what was found.
+ * What a run wrote that a crash of the server ended was never checked: repositories among it are renamed now, before
+ * the first call. Returns what was found.
  */
 export async function recoverRuns(dataDir: string): Promise<string[]> {
   const own = join(dataDir, "runs");
@@ -269,7 +270,7 @@ export async function recoverRuns(dataDir: string): Promise<string[]> {
   return found;
 }
 
-/** Null when it was cut off while it was written: the program starts only after that, so it has made nothing. */
+/** Null for a note that was not written to its end: the program starts only after that, so it has written nothing. */
 function journalOf(text: string): { root: string; repositories: string[] } | null {
   try {
     return JSON.parse(text) as { root: string; repositories: string[] };
