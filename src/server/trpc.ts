@@ -27,6 +27,7 @@ import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/en
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
 import { adminOnly, explainCall, explainMissing } from "./api/explain.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./api/history/stats.ts";
+import { getSeries } from "./api/history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
@@ -189,6 +190,7 @@ const router = t.router({
     rebuildHistory: mutation(rebuildHistory),
     getHistoryRebuild: query(getHistoryRebuild),
   }),
+  metrics: t.router({ getSeries: query(getSeries) }),
   explain: t.router({
     explainCall: query(explainCall),
     explainMissing: query(explainMissing),

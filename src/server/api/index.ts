@@ -29,6 +29,7 @@ import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall, explainMissing } from "./explain.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history/stats.ts";
+import { getSeries } from "./history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./history/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./keys.ts";
 import { events } from "./live.ts";
@@ -83,6 +84,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   getToolStatus,
   cancelToolExecution,
   getHistoryStats,
+  getSeries,
   rebuildHistory,
   getHistoryRebuild,
   explainCall,
