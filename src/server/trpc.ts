@@ -22,6 +22,7 @@ import { viewCatalogue } from "./api/catalogue.ts";
 import * as models from "./api/models.ts";
 import * as personas from "./api/personas.ts";
 import { getPreferences, updatePreferences } from "./api/preferences.ts";
+import { getConnections } from "./api/connect.ts";
 import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
@@ -213,6 +214,7 @@ const router = t.router({
   account: t.router({
     whoami: query(whoami),
     createLoginLink: mutation(createLoginLink),
+    getConnections: query(getConnections),
     getPreferences: query(getPreferences),
     updatePreferences: mutation(updatePreferences),
   }),

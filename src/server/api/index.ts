@@ -24,6 +24,7 @@ import * as capsules from "./capsules.ts";
 import { viewCatalogue } from "./catalogue.ts";
 import * as chatSessions from "./chat/sessions.ts";
 import * as turns from "./chat/turns.ts";
+import { getConnections } from "./connect.ts";
 import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
@@ -119,6 +120,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   switchMode,
   whoami,
   createLoginLink,
+  getConnections,
   listSignIns,
   endSignIn,
   getTenant,

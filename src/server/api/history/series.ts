@@ -4,7 +4,7 @@ import type { ApprovalWaits } from "../../../core/record/series.ts";
 import { SERIES_UNITS, type SeriesPart, type SeriesUnit } from "../../../storage/store/store.ts";
 import { endpoint, fieldFault } from "../endpoint.ts";
 import { round } from "../figures.ts";
-import { iso, served, time, toMs } from "../shapes.ts";
+import { iso, served, time } from "../shapes.ts";
 import {
   durationsShape,
   durationsView,
