@@ -36,6 +36,7 @@ import { getToolMetrics } from "./api/metrics.ts";
 import {
   archiveEvents,
   getLedgerHead,
+  getVerification,
   makeCheckpoint,
   searchEvents,
   verifyLedger,
@@ -224,6 +225,7 @@ const router = t.router({
     searchEvents: query(searchEvents),
     getLedgerHead: query(getLedgerHead),
     verifyLedger: mutation(verifyLedger),
+    getVerification: query(getVerification),
     makeCheckpoint: mutation(makeCheckpoint),
     archiveEvents: mutation(archiveEvents),
   }),
