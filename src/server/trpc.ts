@@ -81,6 +81,7 @@ import { getSettings } from "./api/settings.ts";
 import { endSignIn, listSignIns } from "./api/sign-ins.ts";
 import * as sessions from "./api/chat/sessions.ts";
 import * as turns from "./api/chat/turns.ts";
+import * as work from "./api/work.ts";
 import { endpoints } from "./api/index.ts";
 import { getTenant, updateTenant } from "./api/tenant.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
@@ -291,6 +292,12 @@ const router = t.router({
     regenerateAnswer: mutation(turns.regenerateAnswer),
     stopTurn: mutation(turns.stopTurn),
     getTurn: query(turns.getTurn),
+  }),
+  work: t.router({
+    listWorkflows: query(work.listWorkflows),
+    listRuns: query(work.listRuns),
+    getRun: query(work.getRun),
+    listSchedules: query(work.listSchedules),
   }),
   assets: t.router({
     addAsset: mutation(assets.addAsset),

@@ -37,7 +37,7 @@ export interface LedgerPowers {
   readonly maxSegmentEvents?: number;
 }
 
-export interface VerifyQuestion extends Pick<LiveVerify, "tenantId" | "onProgress"> {
+export interface VerifyQuestion extends Pick<LiveVerify, "tenantId"> {
   /** Checkpoint lines that were kept elsewhere. */
   readonly anchors?: readonly string[];
 }
