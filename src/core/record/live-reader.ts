@@ -1,10 +1,11 @@
 // One listener's events: first from the log since the last event seen, then live, in order.
 import type { Caller } from "../../contract/call.ts";
-import type { LogEvent, Store } from "../../storage/store/store.ts";
+import type { EventFacts, LogEvent, Store } from "../../storage/store/store.ts";
 import {
   APPROVAL_ACTIONS,
   audienceOf,
   dataOf,
+  executionData,
   isAmong,
   MODE_ACTIONS,
   QUESTION_ACTIONS,
@@ -26,14 +27,21 @@ export interface Waiting {
 export interface Reader {
   readonly caller: Caller;
   readonly callerNow: () => Caller;
+  /** Also what others of the tenant run. */
+  readonly everyone: boolean;
   readonly waiting: Waiting[];
   hasLagged: boolean;
   wake: () => void;
 }
 
-export const newReader = (caller: Caller, callerNow: () => Caller): Reader => ({
+export const newReader = (
+  caller: Caller,
+  callerNow: () => Caller,
+  everyone: boolean,
+): Reader => ({
   caller,
   callerNow,
+  everyone,
   waiting: [],
   hasLagged: false,
   wake: () => undefined,
@@ -55,12 +63,12 @@ export async function* follow(
   try {
     let last = after ?? 0;
     if (after !== undefined) {
-      const filter = filterOf(reader.caller);
+      const filter = filterOf(reader);
       for (;;) {
         const page = await log.since(last, filter, PAGE);
         for (const event of page) {
           last = event.seq;
-          if (isAmong(reader.callerNow(), audienceOf(event))) yield liveEvent(event.seq, event);
+          if (concerns(reader, audienceOf(event))) yield liveEvent(event.seq, event);
         }
         if (page.length === 0 || signal.aborted) break;
       }
@@ -73,7 +81,7 @@ export async function* follow(
         return;
       }
       if (next === undefined) await new Promise<void>((resolve) => (reader.wake = resolve));
-      else if (next.event.id > last && isAmong(reader.callerNow(), next.audience)) {
+      else if (next.event.id > last && concerns(reader, next.audience)) {
         sent = next.event.id;
         yield next.event;
       }
@@ -83,9 +91,18 @@ export async function* follow(
   }
 }
 
-const filterOf = ({ tenantId, userId }: Caller) => ({
+function concerns({ callerNow, everyone }: Reader, audience: Audience): boolean {
+  const caller = callerNow();
+  if (isAmong(caller, audience)) return true;
+  const { tenantId, userId } = audience;
+  const isOthers = tenantId === caller.tenantId && userId !== null && !audience.withAdmins;
+  return everyone && isOthers && caller.role === "admin";
+}
+
+const filterOf = ({ caller: { tenantId, userId }, everyone }: Reader) => ({
   tenantId,
   actor: userId,
+  everyActor: everyone,
   tenantActions: [...APPROVAL_ACTIONS, ...QUESTION_ACTIONS],
   anyTenantActions: MODE_ACTIONS,
 });
@@ -99,9 +116,16 @@ function laggedAfter(id: number): LiveEvent {
   return { id, event: "stream.lagged", data: JSON.stringify(data) };
 }
 
-export const waitingOf = ({ seq, event }: Recorded): Waiting => ({
-  event: liveEvent(seq, event),
+export const waitingOf = ({ seq, event, known }: Recorded): Waiting => ({
+  event:
+    event.executionId !== null && known ? executionEvent(seq, event, known) : liveEvent(seq, event),
   audience: audienceOf(event),
+});
+
+const executionEvent = (seq: number, event: LogEvent, known: EventFacts): LiveEvent => ({
+  id: seq,
+  event: event.action,
+  data: JSON.stringify(executionData(event, known)),
 });
 
 function liveEvent(seq: number, event: LogEvent): LiveEvent {

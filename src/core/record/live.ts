@@ -27,7 +27,13 @@ export interface Live {
    */
   subscribe(
     caller: Caller,
-    options: { after?: number; signal: AbortSignal; callerNow?: () => Caller },
+    options: {
+      after?: number;
+      /** Also what others of the tenant run, for as long as the caller is an administrator. */
+      everyone?: boolean;
+      signal: AbortSignal;
+      callerNow?: () => Caller;
+    },
   ): AsyncIterable<LiveEvent>;
 }
 
@@ -47,6 +53,8 @@ const MAX_REMEMBERED = 5_000;
 
 export function createLive(log: Store["log"]): LivePublisher {
   const readers = new Map<string, Set<Reader>>();
+  /** Those among them that follow everybody of a tenant. */
+  const watchers = new Map<string, Set<Reader>>();
   /** Announced events that were sent here already, oldest first. */
   const sent = new Set<number>();
   let readTo: number | null = null;
@@ -86,15 +94,14 @@ export function createLive(log: Store["log"]): LivePublisher {
   }
 
   return {
-    subscribe(caller, { after, signal, callerNow = () => caller }) {
-      const owner = ownerKey(caller.tenantId, caller.userId);
-      const reader = newReader(caller, callerNow);
-      const mine = readers.get(owner) ?? new Set();
+    subscribe(caller, { after, everyone = false, signal, callerNow = () => caller }) {
+      const reader = newReader(caller, callerNow, everyone);
       // From this moment on, not from the first read: nothing between the two is missed.
-      readers.set(owner, mine.add(reader));
+      const leaveOwn = join(readers, ownerKey(caller.tenantId, caller.userId), reader);
+      const leaveAll = everyone ? join(watchers, caller.tenantId, reader) : () => undefined;
       const leave = (): void => {
-        mine.delete(reader);
-        if (mine.size === 0 && readers.get(owner) === mine) readers.delete(owner);
+        leaveOwn();
+        leaveAll();
         signal.removeEventListener("abort", leave);
         reader.wake();
       };
@@ -106,11 +113,23 @@ export function createLive(log: Store["log"]): LivePublisher {
       if (isAnnounced(event.action)) return announce(recorded);
       if (readers.size === 0 || event.executionId === null) return;
       const mine = readers.get(ownerKey(event.tenantId, event.actor));
-      if (mine === undefined) return;
+      const all = watchers.get(event.tenantId);
+      if (mine === undefined && all === undefined) return;
       const waiting = waitingOf(recorded);
-      for (const reader of mine) enqueue(reader, waiting);
+      for (const reader of mine ?? []) if (!all?.has(reader)) enqueue(reader, waiting);
+      for (const reader of all ?? []) enqueue(reader, waiting);
     },
     catchUp: () => (reading = reading.then(readAnnounced, readAnnounced)),
+  };
+}
+
+/** Answers how to leave again. */
+function join(groups: Map<string, Set<Reader>>, key: string, reader: Reader): () => void {
+  const group = groups.get(key) ?? new Set();
+  groups.set(key, group.add(reader));
+  return () => {
+    group.delete(reader);
+    if (group.size === 0 && groups.get(key) === group) groups.delete(key);
   };
 }
 
