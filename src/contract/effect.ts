@@ -1,5 +1,5 @@
 // What a waiting call would do, found out without doing it: what people see before they decide.
-import type { Json } from "./call.ts";
+import type { Call, Json } from "./call.ts";
 import type { Fault } from "./errors.ts";
 
 export type Effect =
@@ -66,6 +66,8 @@ export interface DatabaseEffect {
   readonly rows: number;
   /** Of an insert: rows that exist already and stay as they are. */
   readonly skipped?: number;
+  /** What triggers and foreign keys change besides, where the engine counts it. */
+  readonly otherRows?: number;
   readonly columns: readonly string[];
   /** The first of the rows as they are, secrets masked; none of an insert. */
   readonly before: readonly (readonly Json[])[];
@@ -108,6 +110,9 @@ export interface Denial {
   readonly fault: Fault;
   readonly rule?: string;
 }
+
+/** `touching` false: nothing is opened and nobody is asked, since the gate would refuse the call. */
+export type EffectOf = (call: Call, touching: boolean) => Promise<Effect>;
 
 /** A call as the rights and rules of today see it. */
 export interface Preview {

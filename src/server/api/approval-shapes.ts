@@ -59,6 +59,7 @@ const database = z.object({
   table: z.string().nullable().describe("Null: a reading statement"),
   rows: z.int().describe("Inserted, changed or deleted; 0 of what only reads"),
   skipped: z.int().optional().describe("Of an insert: rows that exist already"),
+  otherRows: z.int().optional().describe("Changed besides by triggers and foreign keys"),
   columns: z.array(z.string()),
   before: z.array(z.array(z.unknown())).describe("The first rows as they are; none of an insert"),
   after: z.array(z.array(z.unknown())).describe("As they will be; none of a deletion"),
