@@ -146,7 +146,9 @@ export const rulePreviewShape = z.object({
   covered: z.int(),
   unknown: z
     .int()
-    .describe("Calls of which this cannot be told: their arguments were too large to keep whole"),
+    .describe(
+      "Calls of which this cannot be told: the record has their arguments cut, or masked where the rule looks",
+    ),
   oldest: time.nullable().describe("When the oldest call that was looked at began"),
   newest: z
     .array(

@@ -1,7 +1,7 @@
 // A copy of those files that a call would touch, at the same places below another folder. The rules are asked about the
 // real places, and the same functions that would work there work here.
 import { constants, type BigIntStats } from "node:fs";
-import { access, link, lstat, mkdir, open, readlink, symlink, truncate } from "node:fs/promises";
+import { access, link, lstat, mkdir, open, readlink, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Access, FileRules, PathRules } from "../../../../governance/rules/governance.ts";
 import { AppError } from "../../../../contract/errors.ts";
@@ -15,7 +15,7 @@ import { piecesOf } from "./read.ts";
 import { typeOf } from "./stat.ts";
 import { walkTree, type TreeEntry } from "./tree.ts";
 
-const MAX_ENTRIES = 10_000;
+const MAX_ENTRIES = 4_000;
 /** Of larger ones only the size is copied. */
 const MAX_FILE_BYTES = 16_777_216;
 const MAX_BYTES = 33_554_432;
@@ -48,9 +48,14 @@ export interface Shadow {
 }
 
 /** `folder` is empty, real and private; whoever made it removes it. */
-export function openShadow(rules: FileRules, folder: string, signal: AbortSignal): Shadow {
+export async function openShadow(
+  rules: FileRules,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Shadow> {
   const real = rules.pathRules;
   const top = join(folder, "tree");
+  await mkdir(top);
   const toCopy = (path: string): string => join(top, path);
   const toReal = (path: string): string => {
     if (path === top) return "/";
@@ -253,28 +258,27 @@ class Bringing {
       return;
     }
     const kept = join(this.#folder, `kept-${this.#pins++}`);
-    const why = await this.#content(given, kept, from, stat);
+    const { why, inode } = await this.#content(given, kept, from, stat);
     // The second name keeps the content, and the inode from being used again.
     await link(kept, copy);
-    const { ino } = await lstat(copy, { bigint: true });
-    if (stat.nlink > 1n) this.#linked.set(ino, { stat, folder });
+    if (stat.nlink > 1n) this.#linked.set(inode, { stat, folder });
     const hidden = why ?? (await this.#hidden(given, stat, folder));
     this.before.set(real, {
       type,
       sizeBytes: Number(stat.size),
-      inode: ino,
+      inode,
       kept: why === null ? kept : null,
       ...(hidden === null ? {} : { why: hidden }),
     });
   }
 
-  /** Null: the content is there. Else a file of the same size, and why. */
+  /** `why` null: the content is there; else a file of the same size is, and why. */
   async #content(
     given: string,
     to: string,
     from: string | null,
     stat: BigIntStats,
-  ): Promise<string | null> {
+  ): Promise<{ why: string | null; inode: bigint }> {
     const size = Number(stat.size);
     const mode = Number(stat.mode & 0o666n) | 0o600;
     const why =
@@ -285,20 +289,23 @@ class Bringing {
           : null;
     const target = await open(to, CREATE_FLAGS, mode);
     try {
-      if (why === null && from !== null) {
-        this.#bytesLeft -= size;
-        await this.#pour(given, from, stat, (piece) => target.writeFile(piece));
-        return null;
+      const { ino: inode } = await target.stat({ bigint: true });
+      if (why !== null || from === null) {
+        await target.truncate(size);
+        return { why, inode };
       }
-    } catch (cause) {
-      if (!isUnreadable(cause)) throw cause;
-      await truncate(to, size);
-      return "the server's user may not read it";
+      try {
+        this.#bytesLeft -= size;
+        if (size > 0) await this.#pour(given, from, stat, (piece) => target.writeFile(piece));
+        return { why: null, inode };
+      } catch (cause) {
+        if (!isUnreadable(cause)) throw cause;
+        await target.truncate(size);
+        return { why: "the server's user may not read it", inode };
+      }
     } finally {
       await target.close();
     }
-    await truncate(to, size);
-    return why;
   }
 
   async #pour(

@@ -30,7 +30,8 @@ type Found = Map<string, Present>;
 type Before = Shadow["before"];
 
 export async function changesOf({ before, top }: Shadow): Promise<FoundChanges> {
-  const after: Found = new Map();
+  const { ino: inode } = await lstat(top, { bigint: true });
+  const after: Found = new Map([["/", { type: "dir", sizeBytes: 0, inode, at: top }]]);
   await look(top, "/", after);
   const places = new Map([...before].map(([path, { inode }]) => [inode, path]));
   const changes: FoundChange[] = [];

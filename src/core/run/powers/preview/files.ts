@@ -33,7 +33,7 @@ export async function previewFiles(
   { executionId, signal, ...diffs }: DiffPowers & { executionId: string; signal: AbortSignal },
 ): Promise<PreviewedFiles> {
   const own = await realpath(await mkdtemp(join(folder, "preview-")));
-  const shadow = openShadow(rules, own, signal);
+  const shadow = await openShadow(rules, own, signal);
   return {
     power: filesOf(shadow, rules, executionId),
     async effect() {
