@@ -156,7 +156,8 @@ class Bringing {
   async requireWritable(given: string, real: string): Promise<void> {
     if (this.#there.paths.isRoot(real) || this.before.get(real)?.type === "dir") return;
     const folder = foldersTo(dirname(real)).findLast((path) => this.before.has(path));
-    if (folder === undefined || (await statOf(folder)) === null) return;
+    // Below a file there is nothing to write; the call itself says so.
+    if (folder === undefined || this.before.get(folder)?.type !== "dir") return;
     try {
       await access(folder, constants.W_OK | constants.X_OK);
     } catch (cause) {
