@@ -69,13 +69,13 @@ type Tree = Map<string, Entry>;
 const NAMES = ["a", "b", "c.txt", "d.txt", "HEAD", "objects", "refs", "ä.md"];
 const WORDS = ["one", "two", "three", "", "four\r", "fünf", "  six"];
 
-function treeNow(): Tree {
-  const tree: Tree = new Map();
-  for (const entry of readdirSync(app.workspace, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    const name = path.slice(app.workspace.length + 1);
+/** Links are entries, never ways. */
+function treeNow(folder = "", tree: Tree = new Map()): Tree {
+  for (const entry of readdirSync(join(app.workspace, folder))) {
+    const name = join(folder, entry);
+    const path = join(app.workspace, name);
     const stat = lstatSync(path);
-    if (stat.isDirectory()) tree.set(name, { type: "dir", content: null });
+    if (stat.isDirectory()) treeNow(name, tree.set(name, { type: "dir", content: null }));
     else if (stat.isSymbolicLink()) tree.set(name, { type: "link", content: readlinkSync(path) });
     else tree.set(name, { type: "file", content: readFileSync(path) });
   }
@@ -98,7 +98,8 @@ function plant(random: Random): void {
     const path = join(app.workspace, pathFrom(random));
     try {
       mkdirSync(join(path, ".."), { recursive: true });
-      if (random.chance(0.1)) symlinkSync(random.pick(["c.txt", "../a", outside]), path);
+      if (random.chance(0.1))
+        symlinkSync(random.pick(["c.txt", "../a", join(outside, "none")]), path);
       else if (random.chance(0.1)) writeFileSync(path, Buffer.from([0, random.below(256), 1]));
       else if (random.chance(0.8)) writeFileSync(path, textFrom(random));
       else mkdirSync(path);
