@@ -101,7 +101,7 @@ function plant(random: Random): void {
       if (random.chance(0.1))
         symlinkSync(random.pick(["c.txt", "../a", join(outside, "none")]), path);
       else if (random.chance(0.1)) writeFileSync(path, Buffer.from([0, random.below(256), 1]));
-      else if (random.chance(0.8)) writeFileSync(path, textFrom(random));
+      else if (roll < 8) writeFileSync(path, textFrom(random));
       else mkdirSync(path);
     } catch {
       // Something is there already.
@@ -150,7 +150,7 @@ function applied(tree: Tree, { changes }: FilesEffect): string[] {
   const sizes = new Map(
     [...tree].map(([path, { type, content }]) => [
       path,
-      { type: type as string, size: sizeOf(content) },
+      { type: type, size: sizeOf(content) },
     ]),
   );
   const order: FileChange["change"][] = ["moved", "removed", "created", "changed"];
@@ -332,7 +332,12 @@ function onlyIn(one: Dump, other: Dump, table: string): number {
   }).length;
 }
 
-function expectRows(effect: DatabaseEffect, before: Dump, after: Dump, output: any): void {
+function expectRows(
+  effect: DatabaseEffect,
+  before: Dump,
+  after: Dump,
+  output: { readonly updated?: number },
+): void {
   const table = String(effect.table);
   const [gone, come] = [onlyIn(before, after, table), onlyIn(after, before, table)];
   if (effect.action === "insert") {
