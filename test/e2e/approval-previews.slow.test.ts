@@ -98,9 +98,9 @@ function plant(random: Random): void {
     const path = join(app.workspace, pathFrom(random));
     try {
       mkdirSync(join(path, ".."), { recursive: true });
-      if (random.chance(0.1))
-        symlinkSync(random.pick(["c.txt", "../a", join(outside, "none")]), path);
-      else if (random.chance(0.1)) writeFileSync(path, Buffer.from([0, random.below(256), 1]));
+      const roll = random.below(10);
+      if (roll === 0) symlinkSync(random.pick(["c.txt", "../a", join(outside, "none")]), path);
+      else if (roll === 1) writeFileSync(path, Buffer.from([0, random.below(256), 1]));
       else if (roll < 8) writeFileSync(path, textFrom(random));
       else mkdirSync(path);
     } catch {
@@ -147,11 +147,8 @@ function fileCall(random: Random, tree: Tree): [string, object] {
 
 /** What the tree becomes when exactly this happens to it. */
 function applied(tree: Tree, { changes }: FilesEffect): string[] {
-  const sizes = new Map(
-    [...tree].map(([path, { type, content }]) => [
-      path,
-      { type: type, size: sizeOf(content) },
-    ]),
+  const sizes = new Map<string, { type: string; size: number }>(
+    [...tree].map(([path, { type, content }]) => [path, { type: type, size: sizeOf(content) }]),
   );
   const order: FileChange["change"][] = ["moved", "removed", "created", "changed"];
   for (const change of order)
