@@ -1,6 +1,7 @@
 // A standing rule drafted from an approval that was granted: what it may cover, and for how long.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import { AppError, type FieldFault } from "../../contract/errors.ts";
+import type { Tool } from "../../contract/tool.ts";
 import type { StandingRuleRow } from "../../storage/store/store.ts";
 import type { ApprovalView, RuleMatch } from "./approval.ts";
 import { hasMask, matchFaults } from "./matches.ts";
@@ -26,9 +27,11 @@ export function assertDraft(
 ): void {
   assertGranted(approval);
   const tool = registry.get(approval.toolName);
-  const mayGlob = tool?.effects !== "system_dangerous";
-  const faults = draftFaults(expiresInSeconds, matches, shownArguments(approval), mayGlob);
-  if (faults.length > 0) throw invalid(faults);
+  const faults = [
+    ...lifeFaults(expiresInSeconds),
+    ...coverFaults(matches, shownArguments(approval), tool),
+  ];
+  if (faults.length > 0) throw invalidRule(faults);
 }
 
 export function ruleOf(
@@ -44,7 +47,7 @@ export function ruleOf(
     userId: approval.requester,
     toolName: approval.toolName,
     toolPin: approval.toolPin,
-    matches: matches ?? [{ pointer: "", equals: shownArguments(approval) }],
+    matches: matches ?? exactly(shownArguments(approval)),
     fromApproval: approval.id,
     createdBy: caller.userId,
     createdAt: now,
@@ -52,6 +55,11 @@ export function ruleOf(
     revokedAt: null,
   };
 }
+
+/** The matches that cover these arguments and no others. */
+export const exactly = (shown: JsonObject): readonly RuleMatch[] => [
+  { pointer: "", equals: shown },
+];
 
 function assertGranted({ id, state, needed }: ApprovalView): void {
   if (state !== "approved" && state !== "consumed") {
@@ -62,6 +70,10 @@ function assertGranted({ id, state, needed }: ApprovalView): void {
       { remedy: "approve it first" },
     );
   }
+  assertOnePerson({ id, needed });
+}
+
+export function assertOnePerson({ id, needed }: Pick<ApprovalView, "id" | "needed">): void {
   if (needed > 1) {
     throw new AppError(
       "FORBIDDEN",
@@ -72,23 +84,24 @@ function assertGranted({ id, state, needed }: ApprovalView): void {
   }
 }
 
-function draftFaults(
-  expiresInSeconds: number,
+function lifeFaults(expiresInSeconds: number): FieldFault[] {
+  const isFitting =
+    Number.isInteger(expiresInSeconds) &&
+    expiresInSeconds >= 1 &&
+    expiresInSeconds <= MAX_LIFE_SECONDS;
+  if (isFitting) return [];
+  const message = `expected a whole number from 1 to ${MAX_LIFE_SECONDS} (30 days)`;
+  return [{ path: "/expiresInSeconds", message }];
+}
+
+/** What is wrong with what a rule would cover; without `matches` that is exactly the arguments `shown`. */
+export function coverFaults(
   matches: readonly RuleMatch[] | undefined,
   shown: JsonObject,
-  mayGlob: boolean,
+  tool: Tool | null,
 ): FieldFault[] {
   const faults: FieldFault[] = [];
-  if (
-    !Number.isInteger(expiresInSeconds) ||
-    expiresInSeconds < 1 ||
-    expiresInSeconds > MAX_LIFE_SECONDS
-  ) {
-    faults.push({
-      path: "/expiresInSeconds",
-      message: `expected a whole number from 1 to ${MAX_LIFE_SECONDS} (30 days)`,
-    });
-  }
+  const mayGlob = tool?.effects !== "system_dangerous";
   if (matches === undefined) {
     if (hasMask(shown))
       faults.push({
@@ -110,7 +123,7 @@ function draftFaults(
   return faults;
 }
 
-function invalid(errors: readonly FieldFault[]): AppError {
+export function invalidRule(errors: readonly FieldFault[]): AppError {
   const [first] = errors;
   return new AppError(
     "BAD_REQUEST",
