@@ -259,6 +259,7 @@ const DANGERS: Record<string, readonly string[]> = {
   // Those below config/ and relation/, and client-address.ts, judge addresses; they connect to nothing.
   "node:net": [
     "app/doctor/",
+    "cli/doctor-place.ts",
     "config/schema.ts",
     "reach/egress/",
     "server/http/client-address.ts",

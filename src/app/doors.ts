@@ -20,6 +20,7 @@ import { readOwner } from "../storage/data-dir.ts";
 import type { Base } from "./base.ts";
 import { createDiagnosis } from "./diagnosis.ts";
 import { createExaminer } from "./doctor/examine.ts";
+import type { Reach } from "./doctor/place.ts";
 import { createClientTaint } from "./client-taint.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
 import { outsideOf } from "./outside.ts";
@@ -143,11 +144,25 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
       config,
       portGiven: options.origins?.["server.port"]?.source !== "default",
       faults: [],
+      reach: ofOwnParts(base, parts),
     })),
     diagnose: createDiagnosis(base, parts),
     shownSettings: () => shownSettings({ config, origins: options.origins ?? {} }),
   };
 }
+
+/** A server asks its own parts instead of calling itself. */
+const ofOwnParts = ({ store }: Base, { reach }: DoorParts): Reach => ({
+  async readiness() {
+    const { ready, checks } = await reach.health.check();
+    return { status: ready ? 200 : 503, checks };
+  },
+  database: () =>
+    store.ping().then(
+      () => true,
+      () => false,
+    ),
+});
 
 async function listenAtFreePort(
   http: HttpDoor,

@@ -1,6 +1,6 @@
 // The checks in the order they are told. Each looks, none changes anything.
 import { accessSync, chmodSync, constants, statSync } from "node:fs";
-import { createServer, connect } from "node:net";
+import { createServer } from "node:net";
 import { isAbsolute, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { portHolder } from "./port-holder.ts";
@@ -91,13 +91,11 @@ function checkDataDir({ dataDir }: Place): Finding {
   return { name, status: "ok", detail: dataDir };
 }
 
-async function checkServer({ owner, config, portGiven }: Place): Promise<Finding> {
+async function checkServer({ owner, config, portGiven, reach }: Place): Promise<Finding> {
   const name = "server";
   if (owner?.url) {
-    const answer = await fetch(new URL("/readyz", owner.url), {
-      signal: AbortSignal.timeout(3000),
-    }).catch(() => null);
-    if (answer?.ok)
+    const answer = await reach.readiness(owner.url);
+    if (answer?.status === 200)
       return { name, status: "ok", detail: `running at ${owner.url} (process ${owner.pid})` };
     return {
       name,
@@ -135,12 +133,12 @@ function isFree(host: string, port: number): Promise<boolean> {
   });
 }
 
-async function checkStore({ config, dataDir, owner }: Place): Promise<Finding> {
+async function checkStore({ config, dataDir, owner, reach }: Place): Promise<Finding> {
   const name = "store";
   if (!config)
     return { name, status: "warning", detail: "not checked: the configuration is not valid" };
   const address = config.store;
-  if (!address.startsWith("sqlite:")) return checkAddress(name, new URL(address));
+  if (!address.startsWith("sqlite:")) return checkAddress(name, new URL(address), reach);
   const file = address.slice("sqlite:".length);
   const path = isAbsolute(file) ? file : join(dataDir, file);
   const size = sizeOf(path);
@@ -165,26 +163,20 @@ async function checkStore({ config, dataDir, owner }: Place): Promise<Finding> {
   }
 }
 
-function checkAddress(name: string, { hostname, port }: URL): Promise<Finding> {
-  const at = `${hostname}:${port || 5432}`;
-  return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port || 5432), timeout: 3000 });
-    const end = (finding: Finding) => {
-      socket.destroy();
-      resolve(finding);
-    };
-    const refused = () =>
-      end({
-        name,
-        status: "failed",
-        detail: `PostgreSQL at ${at} does not answer`,
-        fix: "start it, or correct OSTIARY_STORE",
-      });
-    socket.once("connect", () =>
-      end({ name, status: "ok", detail: `PostgreSQL at ${at} answers` }),
-    );
-    socket.once("error", refused).once("timeout", refused);
-  });
+async function checkAddress(
+  name: string,
+  { hostname: host, port }: URL,
+  reach: Place["reach"],
+): Promise<Finding> {
+  const at = { host, port: Number(port || 5432) };
+  const where = `PostgreSQL at ${at.host}:${at.port}`;
+  if (await reach.database(at)) return { name, status: "ok", detail: `${where} answers` };
+  return {
+    name,
+    status: "failed",
+    detail: `${where} does not answer`,
+    fix: "start it, or correct OSTIARY_STORE",
+  };
 }
 
 function sizeOf(path: string): number | null {

@@ -9,4 +9,18 @@ export interface Place {
   readonly config: Config | null;
   readonly portGiven: boolean;
   readonly faults: readonly string[];
+  readonly reach: Reach;
+}
+
+/** How the checks ask others: the command line over the network, a server its own parts. */
+export interface Reach {
+  /** What the running server says of itself; null: it does not answer. */
+  readiness(url: string): Promise<Readiness | null>;
+  /** Does the database at this address answer? */
+  database(at: { readonly host: string; readonly port: number }): Promise<boolean>;
+}
+
+export interface Readiness {
+  readonly status: number;
+  readonly checks: readonly { readonly name: string; readonly reason?: string }[];
 }

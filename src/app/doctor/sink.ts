@@ -6,7 +6,7 @@ import type { Place } from "./place.ts";
 
 const LIMIT_MS = 10_000;
 
-export async function checkSink({ config, owner }: Place): Promise<Finding> {
+export async function checkSink({ config, owner, reach }: Place): Promise<Finding> {
   const name = "sink";
   if (!config)
     return { name, status: "warning", detail: "not checked: the configuration is not valid" };
@@ -20,7 +20,7 @@ export async function checkSink({ config, owner }: Place): Promise<Finding> {
   });
   try {
     await Promise.race([sink.ping(), tooLate]);
-    return { name, status: "ok", detail: `Kafka answers${await told(owner?.url ?? null)}` };
+    return { name, status: "ok", detail: `Kafka answers${await told(owner?.url ?? null, reach)}` };
   } catch (cause) {
     const detail = cause instanceof Error ? cause.message : String(cause);
     const fix =
@@ -29,7 +29,7 @@ export async function checkSink({ config, owner }: Place): Promise<Finding> {
     return {
       name,
       status: "warning",
-      detail: `${detail}; events wait in the log${await told(owner?.url ?? null)}`,
+      detail: `${detail}; events wait in the log${await told(owner?.url ?? null, reach)}`,
       fix,
     };
   } finally {
@@ -38,14 +38,8 @@ export async function checkSink({ config, owner }: Place): Promise<Finding> {
 }
 
 /** What a running server says of it. */
-async function told(url: string | null): Promise<string> {
-  if (url === null) return "";
-  try {
-    const answer = await fetch(new URL("/readyz", url), { signal: AbortSignal.timeout(3_000) });
-    const { checks } = (await answer.json()) as { checks?: { name: string; reason?: string }[] };
-    const reason = checks?.find((check) => check.name === "sink")?.reason;
-    return reason === undefined ? "" : ` (the server says: ${reason})`;
-  } catch {
-    return "";
-  }
+async function told(url: string | null, reach: Place["reach"]): Promise<string> {
+  const answer = url === null ? null : await reach.readiness(url);
+  const reason = answer?.checks.find((check) => check.name === "sink")?.reason;
+  return reason === undefined ? "" : ` (the server says: ${reason})`;
 }

@@ -66,7 +66,7 @@ export function createVerifications(
       (cause: unknown) => {
         const fault = cause instanceof AppError ? cause.message : "the ledger could not be read";
         change({ state: "failed", endedAt: now(), fault });
-        started.reject(cause as Error);
+        started.reject(cause);
       },
     );
     return entry;
