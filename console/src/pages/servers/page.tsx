@@ -19,13 +19,10 @@ const route = getRouteApi("/servers");
 export const SERVERS_REFRESH_MS = 10_000;
 
 export function ServersPage() {
-  const { add } = route.useSearch();
+  const { add, ...filters } = route.useSearch();
   const navigate = useNavigate();
   const choose = (way: typeof add): void =>
-    void navigate({
-      to: "/servers",
-      search: ({ add: _before, ...rest }) => (way ? { ...rest, add: way } : rest),
-    });
+    void navigate({ to: "/servers", search: way ? { ...filters, add: way } : filters });
   return (
     <AdminOnly title="Servers">
       <Page
@@ -134,20 +131,23 @@ function Servers({ items }: { readonly items: readonly Server[] }) {
       holds(q, server.name, server.description, whereOf(server)) &&
       (status === undefined || inGroup[status](server)),
   );
-  const set = (change: { q?: string; status?: string }): void =>
+  const set = (next: { q: string; status: keyof typeof inGroup | undefined }): void =>
     void navigate({
       to: "/servers",
       replace: true,
-      search: (before) => ({ ...before, ...change }) as typeof before,
+      search: {
+        ...(next.q === "" ? {} : { q: next.q }),
+        ...(next.status === undefined ? {} : { status: next.status }),
+      },
     });
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
-        <Filter label="Filter servers" value={q} onChange={(text) => set({ q: text })} />
+        <Filter label="Filter servers" value={q} onChange={(text) => set({ q: text, status })} />
         <Chips
           label="Status"
           value={status ?? ""}
-          onChange={(id) => set({ status: id })}
+          onChange={(id) => set({ q, status: isGroup(id) ? id : undefined })}
           chips={[
             { id: "", label: "All", count: items.length },
             { id: "attention", label: "Needs you", count: items.filter(needsAttention).length },
@@ -185,3 +185,5 @@ const inGroup = {
   off: ({ enabled }: Server) => !enabled,
   attention: needsAttention,
 };
+
+const isGroup = (id: string): id is keyof typeof inGroup => id in inGroup;

@@ -54,11 +54,7 @@ const COLUMNS: readonly Column<ServerTool>[] = [
     id: "name",
     header: "Tool",
     cell: (tool) => (
-      <Link
-        to="/servers/$name"
-        params={{ name: tool.server }}
-        search={(before) => ({ ...before, tool: partOf(tool) })}
-      >
+      <Link to="/servers/$name" params={{ name: tool.server }} search={{ tool: partOf(tool) }}>
         <code>{visibleText(partOf(tool))}</code>
       </Link>
     ),
