@@ -133,7 +133,7 @@ function PlanTable() {
               <tbody>
                 {items.map(({ plan, callsPerMinute, budgets }) => (
                   <tr key={plan} className="border-b border-line/60 last:border-0">
-                    <th scope="row" className="px-4 py-1.5 text-left font-medium">
+                    <th scope="row" className="px-4 py-1.5 text-left font-medium whitespace-nowrap">
                       {plan ?? "no plan"}
                     </th>
                     <td className="px-2 py-1.5 text-right tabular-nums">
