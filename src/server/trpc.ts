@@ -27,6 +27,7 @@ import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
 import { adminOnly, explainCall, explainMissing } from "./api/explain.ts";
+import { getDoctor, getHealth } from "./api/health.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./api/history/stats.ts";
 import { getSeries } from "./api/history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history/history.ts";
@@ -75,6 +76,7 @@ import { getToolDetails, listTools, registryStats, switchTool } from "./api/tool
 import { checkPermission, getPermissions, requirePermission } from "./api/permissions.ts";
 import { executePlan } from "./api/plans.ts";
 import { answerQuestion, listQuestions } from "./api/questions.ts";
+import { getSettings } from "./api/settings.ts";
 import { endSignIn, listSignIns } from "./api/sign-ins.ts";
 import * as sessions from "./api/chat/sessions.ts";
 import * as turns from "./api/chat/turns.ts";
@@ -254,6 +256,8 @@ const router = t.router({
     rollbackRelationSchema: mutation(relationSchema.rollback),
     endRelationSchemaTrial: mutation(relationSchema.endTrial),
   }),
+  health: t.router({ getHealth: query(getHealth), getDoctor: query(getDoctor) }),
+  settings: t.router({ getSettings: query(getSettings) }),
   tenant: t.router({ getTenant: query(getTenant), updateTenant: mutation(updateTenant) }),
   users: t.router({
     createUser: mutation(createUser),

@@ -29,6 +29,7 @@ import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall, explainMissing } from "./explain.ts";
+import { getDoctor, getHealth } from "./health.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history/stats.ts";
 import { getSeries } from "./history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./history/history.ts";
@@ -51,6 +52,7 @@ import {
   lookupSubjects,
   writeRelationships,
 } from "./relationships/relationships.ts";
+import { getSettings } from "./settings.ts";
 import { endSignIn, listSignIns } from "./sign-ins.ts";
 import { getTenant, updateTenant } from "./tenant.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
@@ -123,6 +125,9 @@ export const endpoints: readonly AnyEndpoint[] = [
   getConnections,
   listSignIns,
   endSignIn,
+  getHealth,
+  getDoctor,
+  getSettings,
   getTenant,
   updateTenant,
   createUser,
