@@ -12,7 +12,7 @@ export function SignIns() {
     <Loaded query={query} skeleton={<Skeleton className="h-72 w-full" />}>
       {({ items }) =>
         items.length === 0 ? (
-          <Empty title="Nobody is signed in" command="ostiary login" />
+          <Empty title="Nobody is signed in" command="ostiary open" />
         ) : (
           <div className="rounded-lg border border-line bg-surface">
             <SignInTable rows={items} />

@@ -18,7 +18,7 @@ export function OwnSignIns() {
             <Empty
               title="You have no sign-in of your own"
               text="You are here with a key, or anonymously on this machine."
-              command="ostiary login"
+              command="ostiary open"
             />
           ) : (
             <SignInTable rows={items} />
