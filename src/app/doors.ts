@@ -1,5 +1,6 @@
 // Opens the doors: what they are given, and the HTTP listener that comes up when it is asked for.
 import { createPlanStep } from "../agents/plan-step.ts";
+import { createWorkReading } from "../agents/workflows/reading.ts";
 import { createAgentRecords } from "../agents/records/agent-records.ts";
 import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
 import { maxFiles } from "../core/record/process-figures.ts";
@@ -93,6 +94,7 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     questions: reach.powers.questions,
     planStep: createPlanStep({ engine, log: record.log, toolsOn: settings.toolsOn }),
     chat: parts.chat,
+    work: createWorkReading(store, record.masker),
     clientTaint: createClientTaint({
       governance: governance.governance,
       brings: (outcome) =>

@@ -2,6 +2,7 @@
 import type { PlanStep } from "../agents/plan-step.ts";
 import type { Chat } from "../agents/chat/chat.ts";
 import type { AgentRecords } from "../agents/records/agent-records.ts";
+import type { WorkReading } from "../agents/workflows/reading.ts";
 import type { Questions } from "../agents/questions.ts";
 import type { ApprovalInbox, StandingRules } from "../governance/approvals/approval.ts";
 import type { Caller, JsonObject, Outcome, Trace } from "../contract/call.ts";
@@ -66,6 +67,8 @@ export interface Doors {
   /** The tool step of pipelines. */
   readonly planStep: PlanStep;
   readonly chat: Chat;
+  /** Workflows, runs and schedules, to be looked at. */
+  readonly work: WorkReading;
   readonly clientTaint: ClientTaint;
   readonly assets: Assets;
   readonly webhooks: Webhooks;

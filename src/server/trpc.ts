@@ -36,6 +36,7 @@ import { getToolMetrics } from "./api/metrics.ts";
 import {
   archiveEvents,
   getLedgerHead,
+  getVerification,
   makeCheckpoint,
   searchEvents,
   verifyLedger,
@@ -80,6 +81,7 @@ import { getSettings } from "./api/settings.ts";
 import { endSignIn, listSignIns } from "./api/sign-ins.ts";
 import * as sessions from "./api/chat/sessions.ts";
 import * as turns from "./api/chat/turns.ts";
+import * as work from "./api/work.ts";
 import { endpoints } from "./api/index.ts";
 import { getTenant, updateTenant } from "./api/tenant.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
@@ -224,6 +226,7 @@ const router = t.router({
     searchEvents: query(searchEvents),
     getLedgerHead: query(getLedgerHead),
     verifyLedger: mutation(verifyLedger),
+    getVerification: query(getVerification),
     makeCheckpoint: mutation(makeCheckpoint),
     archiveEvents: mutation(archiveEvents),
   }),
@@ -289,6 +292,12 @@ const router = t.router({
     regenerateAnswer: mutation(turns.regenerateAnswer),
     stopTurn: mutation(turns.stopTurn),
     getTurn: query(turns.getTurn),
+  }),
+  work: t.router({
+    listWorkflows: query(work.listWorkflows),
+    listRuns: query(work.listRuns),
+    getRun: query(work.getRun),
+    listSchedules: query(work.listSchedules),
   }),
   assets: t.router({
     addAsset: mutation(assets.addAsset),

@@ -16,6 +16,7 @@ import {
   archiveEvents,
   exportLedger,
   getLedgerHead,
+  getVerification,
   makeCheckpoint,
   searchEvents,
   verifyLedger,
@@ -61,6 +62,7 @@ import { replayCalls } from "./replay.ts";
 import * as serverLogin from "./servers/login.ts";
 import * as servers from "./servers/servers.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
+import * as work from "./work.ts";
 import {
   createWebhook,
   getWebhook,
@@ -110,12 +112,14 @@ export const endpoints: readonly AnyEndpoint[] = [
   turns.stopTurn,
   turns.getTurn,
   turns.watchTurn,
+  ...Object.values(work),
   ...Object.values(assets),
   events,
   searchEvents,
   getLedgerHead,
   exportLedger,
   verifyLedger,
+  getVerification,
   makeCheckpoint,
   archiveEvents,
   getMode,
