@@ -29,11 +29,9 @@ export const useRuns = (workflowId: string, of: Of) =>
   );
 
 export const useRun = (runId: string) =>
-  useData(
-    ["work", "run", runId],
-    (signal) => api.work.getRun.query({ runId }, { signal }),
-    { refetchMs: RUNS_REFRESH_MS },
-  );
+  useData(["work", "run", runId], (signal) => api.work.getRun.query({ runId }, { signal }), {
+    refetchMs: RUNS_REFRESH_MS,
+  });
 
 export const useSchedules = (of: Of, workflowId?: string) =>
   useData(["work", "schedules", of, workflowId], (signal) =>

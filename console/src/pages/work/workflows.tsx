@@ -74,8 +74,8 @@ export function Workflows({ of }: { readonly of: Of }) {
               title="No workflows yet"
               text="A workflow is a list of tool calls that agents or people keep with the tool workflow/create and run later. Each step passes the gate."
               action={
-                <ButtonLink to="/tools/$" params={{ _splat: "workflow/create" } as never} look="primary">
-                  Make one with workflow/create
+                <ButtonLink to="/tools" look="primary">
+                  Go to the tools
                 </ButtonLink>
               }
               command="ostiary call workflow/create --input workflow.json"

@@ -43,24 +43,25 @@ export function Flow({ steps, states = [] }: GraphProps) {
     const joins = edgesOf(steps);
     const places = placesOf(steps, joins);
     return {
-      nodes: steps.map(
-        ({ id, tool }): StepNode => ({
-          id,
-          type: "step",
-          position: places.get(id) ?? { x: 0, y: 0 },
-          data: { id, tool, status: states.find((one) => one.id === id)?.status ?? null },
-          width: NODE.width,
-          height: NODE.height,
-          focusable: false,
-        }),
-      ),
+      nodes: steps.map(({ id, tool }): StepNode => ({
+        id,
+        type: "step",
+        position: places.get(id) ?? { x: 0, y: 0 },
+        data: { id, tool, status: states.find((one) => one.id === id)?.status ?? null },
+        width: NODE.width,
+        height: NODE.height,
+        focusable: false,
+      })),
       edges: joins.map(({ from, to, kind }) => ({
         id: `${from} ${to}`,
         source: from,
         target: to,
         focusable: false,
         ariaLabel: kind === "data" ? `${to} uses what ${from} answered` : `${to} after ${from}`,
-        style: { stroke: "var(--strong-line)", ...(kind === "order" ? { strokeDasharray: "4 4" } : {}) },
+        style: {
+          stroke: "var(--strong-line)",
+          ...(kind === "order" ? { strokeDasharray: "4 4" } : {}),
+        },
       })),
     };
   }, [steps, states]);

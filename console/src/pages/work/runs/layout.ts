@@ -44,7 +44,7 @@ export function placesOf(
   layout(graph);
   return new Map(
     steps.map(({ id }) => {
-      const { x, y } = graph.node(id);
+      const { x, y } = graph.node(id) as { x: number; y: number };
       return [id, { x: x - NODE.width / 2, y: y - NODE.height / 2 }];
     }),
   );

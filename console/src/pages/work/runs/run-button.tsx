@@ -43,7 +43,13 @@ export function objectOf(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function RunForm({ workflow, onClose }: { readonly workflow: Workflow; readonly onClose: () => void }) {
+function RunForm({
+  workflow,
+  onClose,
+}: {
+  readonly workflow: Workflow;
+  readonly onClose: () => void;
+}) {
   const navigate = useNavigate();
   const [text, setText] = useState("{}");
   const input = objectOf(text);

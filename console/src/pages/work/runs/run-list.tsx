@@ -16,7 +16,12 @@ const COLUMNS: readonly Column<Run>[] = [
     width: "w-28",
     cell: (run) => `${doneOf(run)} of ${run.steps.length}`,
   },
-  { id: "start", header: "Started", width: "w-32", cell: ({ startedAt }) => <Time at={startedAt} /> },
+  {
+    id: "start",
+    header: "Started",
+    width: "w-32",
+    cell: ({ startedAt }) => <Time at={startedAt} />,
+  },
   {
     id: "took",
     header: "Took",

@@ -118,7 +118,9 @@ const columnsFor = (
     header: "Last error",
     wideOnly: true,
     cell: ({ lastError }) =>
-      lastError === null ? null : <span title={visibleText(lastError)}>{visibleText(lastError)}</span>,
+      lastError === null ? null : (
+        <span title={visibleText(lastError)}>{visibleText(lastError)}</span>
+      ),
   },
   {
     id: "action",
