@@ -89,13 +89,16 @@ export function useChange<I, T>(
   options: {
     refreshes?: readonly string[];
     quiet?: boolean;
+    /** Goes away from what does not exist any more, before it would be read again. */
+    leave?: () => Promise<void>;
     onDone?: (result: T, input: I) => void;
   } = {},
 ) {
-  const { refreshes = [], quiet = false, onDone } = options;
+  const { refreshes = [], quiet = false, leave, onDone } = options;
   return useMutation({
     mutationFn: change,
     onSuccess: async (result, input) => {
+      await leave?.();
       await Promise.all(
         refreshes.map((noun) => queryClient.invalidateQueries({ queryKey: [noun] })),
       );

@@ -27,9 +27,9 @@ export interface PeopleNavigation {
     view?: CapsuleView;
     new?: true;
     user?: string;
-  }): void;
+  }): Promise<void>;
   /** Stays on the tab. */
-  open(id: string | undefined): void;
+  open(id: string | undefined): Promise<void>;
   filter(q: string): void;
   create(isOpen: boolean): void;
 }
@@ -43,7 +43,7 @@ export function usePeople(): PeopleNavigation {
   const { id, q = "", view = "tools", user } = search;
   const tab = search.tab ?? tabOf(id);
   const go: PeopleNavigation["go"] = (next) =>
-    void navigate({ to: "/people", search: next, replace: true });
+    navigate({ to: "/people", search: next, replace: true });
   const kept = { tab, ...(q === "" ? {} : { q }) };
   return {
     tab,
@@ -54,7 +54,7 @@ export function usePeople(): PeopleNavigation {
     user,
     go,
     open: (next) => go({ ...kept, ...(next === undefined ? {} : { id: next }) }),
-    filter: (text) => go({ tab, ...(id ? { id } : {}), ...(text === "" ? {} : { q: text }) }),
-    create: (isOpen) => go({ ...kept, ...(isOpen ? { new: true } : {}) }),
+    filter: (text) => void go({ tab, ...(id ? { id } : {}), ...(text === "" ? {} : { q: text }) }),
+    create: (isOpen) => void go({ ...kept, ...(isOpen ? { new: true } : {}) }),
   };
 }

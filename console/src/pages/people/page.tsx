@@ -38,7 +38,7 @@ export function PeoplePage() {
         <Tabs
           label="People and keys"
           value={tab}
-          onChange={(id) => go({ tab: id as PeopleTab })}
+          onChange={(id) => void go({ tab: id as PeopleTab })}
           tabs={NAMES.map((id) => ({
             id,
             label: TABS[id][0],

@@ -84,7 +84,7 @@ function List<R extends object>({
     <ListDetail
       title={id === undefined ? null : `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`}
       detail={id === undefined ? null : detail(id)}
-      onClose={() => open(undefined)}
+      onClose={() => void open(undefined)}
       list={
         <>
           {shown.length === 0 ? (
@@ -99,7 +99,7 @@ function List<R extends object>({
               columns={id === undefined ? columns : few}
               rowId={idOf}
               isCurrent={(row) => idOf(row) === id}
-              onOpen={(row) => open(idOf(row))}
+              onOpen={(row) => void open(idOf(row))}
             />
           )}
           {query.hasNextPage ? (

@@ -43,10 +43,8 @@ export function ServerActions({ server }: { readonly server: Server }) {
   });
   const remove = useChange(() => api.servers.removeServer.mutate({ name }), {
     refreshes: REFRESHES,
-    onDone: () => {
-      notify(`${name} was removed`);
-      void navigate({ to: "/servers" });
-    },
+    leave: () => navigate({ to: "/servers" }),
+    onDone: () => notify(`${name} was removed`),
   });
   return (
     <>

@@ -91,7 +91,7 @@ export function Models() {
         <ModelForm
           model={null}
           onCancel={() => create(false)}
-          onDone={({ name }) => go({ tab: "models", id: name })}
+          onDone={({ name }) => void go({ tab: "models", id: name })}
         />
       </Dialog>
     </>
@@ -108,10 +108,8 @@ function ModelDetail({
   const { open } = usePeople();
   const remove = useChange(() => api.models.removeModel.mutate({ name }), {
     refreshes: ["models"],
-    onDone: () => {
-      notify(`${name} is removed`);
-      open(undefined);
-    },
+    leave: () => open(undefined),
+    onDone: () => notify(`${name} is removed`),
   });
   if (!model) return <p>There is no model “{name}”.</p>;
   return (

@@ -68,7 +68,7 @@ export function Personas() {
         <PersonaForm
           persona={null}
           onCancel={() => create(false)}
-          onDone={({ id }) => go({ tab: "personas", id })}
+          onDone={({ id }) => void go({ tab: "personas", id })}
         />
       </Dialog>
     </>
@@ -82,10 +82,8 @@ function PersonaDetail({ id }: { readonly id: string }) {
   );
   const remove = useChange(() => api.personas.removePersona.mutate({ id }), {
     refreshes: ["personas"],
-    onDone: () => {
-      notify("The persona is removed");
-      open(undefined);
-    },
+    leave: () => open(undefined),
+    onDone: () => notify("The persona is removed"),
   });
   return (
     <Loaded query={query} skeleton={<Skeleton className="h-96 w-full" />}>

@@ -61,7 +61,7 @@ function Shown({ capsule }: { readonly capsule: Capsule }) {
       <Tabs
         label="About this capsule"
         value={view}
-        onChange={(next) => go({ tab: "capsules", id, view: next as CapsuleView })}
+        onChange={(next) => void go({ tab: "capsules", id, view: next as CapsuleView })}
         tabs={[
           { id: "tools", label: "Tools", content: <EditTools key={form} capsule={capsule} /> },
           { id: "agent", label: "Agent", content: <AgentForm key={form} capsule={capsule} /> },

@@ -96,7 +96,7 @@ export function Capsules() {
       >
         <NewCapsule
           onCancel={() => create(false)}
-          onDone={({ id }) => go({ tab: "capsules", id })}
+          onDone={({ id }) => void go({ tab: "capsules", id })}
         />
       </Dialog>
     </>

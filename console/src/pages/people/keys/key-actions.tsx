@@ -77,7 +77,7 @@ function Rotate({ record, onClose }: { readonly record: KeyRecord; readonly onCl
             look="primary"
             onClick={() => {
               onClose();
-              go({ tab: "keys", id: rotate.data.id });
+              void go({ tab: "keys", id: rotate.data.id });
             }}
           >
             I have copied it

@@ -82,7 +82,7 @@ export function Keys() {
         title="New key"
         lead="For one agent or program. Its secret is shown once."
       >
-        <KeyWizard userId={user} onCancel={() => create(false)} onDone={(id) => open(id)} />
+        <KeyWizard userId={user} onCancel={() => create(false)} onDone={(id) => void open(id)} />
       </Dialog>
     </>
   );

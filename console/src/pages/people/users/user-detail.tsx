@@ -69,7 +69,7 @@ function KeysOf({ userId }: { readonly userId: string }) {
     <Part
       title="Keys"
       actions={
-        <Button small onClick={() => go({ tab: "keys", new: true, user: userId })}>
+        <Button small onClick={() => void go({ tab: "keys", new: true, user: userId })}>
           New key
         </Button>
       }

@@ -64,7 +64,10 @@ export function Users() {
         detail={(id) => <UserDetail key={id} id={id} />}
       />
       <Dialog open={isNew} onClose={() => create(false)} title="New user">
-        <NewUser onCancel={() => create(false)} onDone={({ id }) => go({ tab: "users", id })} />
+        <NewUser
+          onCancel={() => create(false)}
+          onDone={({ id }) => void go({ tab: "users", id })}
+        />
       </Dialog>
     </>
   );

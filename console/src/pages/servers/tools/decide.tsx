@@ -12,17 +12,17 @@ import { ApproveForm } from "./approve-form.tsx";
 export function Decide({
   server,
   tools,
-  all = false,
+  as,
   onDone,
 }: {
   readonly server: string;
   readonly tools: readonly ServerTool[];
-  /** They are all that wait. */
-  readonly all?: boolean;
+  /** What they are in a list: those that were chosen, or all that wait. */
+  readonly as?: "chosen" | "waiting";
   readonly onDone?: () => void;
 }) {
   const [isOpen, setOpen] = useState(false);
-  const what = tools.length === 1 ? "" : ` ${all ? "all " : ""}${tools.length}`;
+  const what = as === undefined ? "" : ` ${tools.length} ${as}`;
   return (
     <>
       <Button small look="primary" onClick={() => setOpen(true)}>

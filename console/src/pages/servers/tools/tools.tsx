@@ -145,10 +145,20 @@ function ToolTable({
               <Button small look="quiet" onClick={() => setChosen(new Set())}>
                 Choose none
               </Button>
-              <Decide server={server} tools={picked} onDone={() => setChosen(new Set())} />
+              <Decide
+                server={server}
+                tools={picked}
+                as="chosen"
+                onDone={() => setChosen(new Set())}
+              />
             </>
           ) : waiting.length > 0 ? (
-            <Decide server={server} tools={waiting} all onDone={() => setChosen(new Set())} />
+            <Decide
+              server={server}
+              tools={waiting}
+              as="waiting"
+              onDone={() => setChosen(new Set())}
+            />
           ) : null}
         </div>
       </div>

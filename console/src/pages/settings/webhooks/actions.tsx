@@ -35,10 +35,8 @@ export function WebhookActions({ hook }: { readonly hook: Webhook }) {
   });
   const remove = useChange(() => api.webhooks.removeWebhook.mutate({ id }), {
     refreshes: ["webhooks"],
-    onDone: () => {
-      notify("The webhook is removed");
-      void navigate({ to: "/settings", search: { tab: "webhooks" } });
-    },
+    leave: () => navigate({ to: "/settings", search: { tab: "webhooks" } }),
+    onDone: () => notify("The webhook is removed"),
   });
   return (
     <div className="flex flex-wrap gap-2">
