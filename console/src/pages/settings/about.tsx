@@ -41,7 +41,10 @@ export function About() {
         <ul className="flex flex-col gap-2">
           {LINKS.map(([href, label, text]) => (
             <li key={href}>
-              <a href={href}>{label}</a> <span className="text-muted">{text}</span>
+              <a href={href} className="underline">
+                {label}
+              </a>{" "}
+              <span className="text-muted">{text}</span>
             </li>
           ))}
           {COMMANDS.map(([command, text]) => (
