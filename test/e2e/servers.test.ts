@@ -382,6 +382,10 @@ describe("keeping", { timeout: 30_000 }, () => {
   test("a file of an AI client is taken over, entry by entry, its secrets sealed", async () => {
     const text = `{ // as written by hand
       "mcpServers": { "My Remote": { "type": "http", "url": "${upstream.url}", "headers": { "X-Api-Key": "abcdef0123456789abcdef" }, "icon": "x" }, "nothing": {} } }`;
+    const tried = await post("/servers/import", { text, dryRun: true });
+    expect(tried.body.servers).toMatchObject([{ name: "my-remote", tried: { fault: null } }]);
+    expect(tried.body.servers[0].tried.tools[0]).toMatchObject({ name: "my-remote/echo" });
+    expect((await get("/servers/my-remote")).status).toBe(404);
     const done = await post("/servers/import", { text });
     expect(done.status).toBe(200);
     expect(done.body.faults).toEqual([expect.objectContaining({ path: "/mcpServers/nothing" })]);

@@ -1,8 +1,10 @@
 // Questions and changes with cache, retry and sign-in handled in one place.
 import {
+  type InfiniteData,
   MutationCache,
   QueryCache,
   QueryClient,
+  useInfiniteQuery,
   useMutation,
   useQuery,
   type UseQueryResult,
@@ -55,6 +57,29 @@ export function useData<T>(
   });
 }
 
+interface PageOf<R> {
+  readonly items: readonly R[];
+  /** What asks for the page after it; null after the last. */
+  readonly next: string | null;
+}
+
+/** A list that the server gives page by page, newest state of all pages that were asked for. */
+export function usePages<R>(
+  key: readonly unknown[],
+  ask: (after: { after?: string }, signal: AbortSignal) => Promise<PageOf<R>>,
+) {
+  return useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam, signal }) => ask(pageParam === null ? {} : { after: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+    select: rowsOf<R>,
+  });
+}
+
+const rowsOf = <R>({ pages }: InfiniteData<PageOf<R>>): readonly R[] =>
+  pages.flatMap(({ items }) => items);
+
 /**
  * Changes something on the server, waits for its answer, then makes the nouns in `refreshes` stale. A failure is shown as
  * a message unless `quiet` (the form shows it then).
@@ -64,13 +89,16 @@ export function useChange<I, T>(
   options: {
     refreshes?: readonly string[];
     quiet?: boolean;
+    /** Goes away from what does not exist any more, before it would be read again. */
+    leave?: () => Promise<void>;
     onDone?: (result: T, input: I) => void;
   } = {},
 ) {
-  const { refreshes = [], quiet = false, onDone } = options;
+  const { refreshes = [], quiet = false, leave, onDone } = options;
   return useMutation({
     mutationFn: change,
     onSuccess: async (result, input) => {
+      await leave?.();
       await Promise.all(
         refreshes.map((noun) => queryClient.invalidateQueries({ queryKey: [noun] })),
       );

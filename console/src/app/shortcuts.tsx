@@ -2,6 +2,7 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { Dialog } from "../ui/dialog.tsx";
 import { Check } from "../ui/field.tsx";
+import { useStored } from "./stored.ts";
 
 interface Shortcut {
   /** `e`, `Escape`, `Shift+c`, `g e` (one after the other), `Mod+k`. */
@@ -42,6 +43,19 @@ export function useShortcut(
 }
 
 const isOff = (): boolean => localStorage.getItem(OFF) === "true";
+
+/** Switches single letters off; keys with Ctrl and Esc stay. */
+export function ShortcutsOff() {
+  const [kept, keep] = useStored(OFF);
+  return (
+    <Check
+      label="Switch single-letter shortcuts off"
+      checked={kept === "true"}
+      onChange={(event) => keep(event.target.checked ? "true" : null)}
+    />
+  );
+}
+
 const SEQUENCE_MS = 1_200;
 
 /** Listens once, for the whole page. */
@@ -122,11 +136,7 @@ export function ShortcutSheet({
         </tbody>
       </table>
       <div className="mt-3">
-        <Check
-          label="Switch single-letter shortcuts off"
-          defaultChecked={isOff()}
-          onChange={(event) => localStorage.setItem(OFF, String(event.target.checked))}
-        />
+        <ShortcutsOff />
       </div>
     </Dialog>
   );

@@ -1,30 +1,28 @@
 import { Monitor, Moon, Sun } from "lucide-react";
-import { useState } from "react";
 import { IconButton } from "../ui/button.tsx";
+import { useStored } from "./stored.ts";
 
-type Theme = "system" | "light" | "dark";
+export const THEMES = ["system", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];
+
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 const ICONS = { system: Monitor, light: Sun, dark: Moon };
-const KEY = "ostiary.theme";
 
-const stored = (): Theme => {
-  const value = localStorage.getItem(KEY);
-  return value === "light" || value === "dark" ? value : "system";
-};
-
-/** Light, dark, or as the system has it. `public/theme.js` applies the choice before the first paint. */
-export function ThemeSwitch() {
-  const [theme, setTheme] = useState<Theme>(stored);
+/** The choice and what changes it. `public/theme.js` applies it before the first paint. */
+export function useTheme(): readonly [Theme, (next: Theme) => void] {
+  const [kept, keep] = useStored("ostiary.theme");
+  const theme = THEMES.find((one) => one === kept) ?? "system";
   const choose = (next: Theme): void => {
-    setTheme(next);
-    if (next === "system") {
-      localStorage.removeItem(KEY);
-      delete document.documentElement.dataset["theme"];
-    } else {
-      localStorage.setItem(KEY, next);
-      document.documentElement.dataset["theme"] = next;
-    }
+    keep(next === "system" ? null : next);
+    if (next === "system") delete document.documentElement.dataset["theme"];
+    else document.documentElement.dataset["theme"] = next;
   };
+  return [theme, choose];
+}
+
+/** Light, dark, or as the system has it. */
+export function ThemeSwitch() {
+  const [theme, choose] = useTheme();
   const Icon = ICONS[theme];
   return (
     <IconButton

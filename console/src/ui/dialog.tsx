@@ -1,7 +1,7 @@
 // A question or form above the page. Focus stays inside, Esc closes.
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
 import { cx } from "./class-names.ts";
 
@@ -20,13 +20,15 @@ export function Dialog({
   readonly children: ReactNode;
   readonly size?: "medium" | "large";
 }) {
+  const body = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-black/40" />
         <Base.Popup
+          initialFocus={() => firstField(body.current) ?? true}
           className={cx(
-            "fixed top-[8vh] left-1/2 z-50 flex max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col rounded-lg border border-line bg-surface text-text shadow-xl",
+            "fixed top-[5vh] left-1/2 z-50 flex max-h-[90vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col rounded-lg border border-line bg-surface text-text shadow-xl",
             size === "large" ? "max-w-4xl" : "max-w-lg",
           )}
         >
@@ -45,12 +47,18 @@ export function Dialog({
               }
             />
           </div>
-          <div className="min-h-0 overflow-y-auto p-4">{children}</div>
+          <div ref={body} className="min-h-0 overflow-y-auto p-4">
+            {children}
+          </div>
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
   );
 }
+
+/** Where people begin to type; where there is nothing to type, the first thing that takes the focus. */
+const firstField = (body: HTMLElement | null): HTMLElement | null =>
+  body?.querySelector<HTMLElement>("input:not([type=hidden]), select, textarea") ?? null;
 
 /** A button that asks before it acts. */
 export function ConfirmButton({

@@ -106,6 +106,7 @@ export function defineAdding(command: Command, cli: Cli): void {
       "a host its programs may reach, e.g. registry.npmjs.org for npx -y; repeatable",
       each,
     )
+    .option("--dry-run", "connect and list, keep nothing")
     .action((file: string, options: ImportOptions) => importFile(cli, file, options));
 }
 
@@ -221,12 +222,12 @@ function folderOf(text: string): { path: string; access: "ro" | "rw" } {
   return { path: resolve(path), access: access === "rw" ? "rw" : "ro" };
 }
 
-type ImportOptions = Pick<AddOptions, "folder" | "network"> & { only?: string[] };
+type ImportOptions = Pick<AddOptions, "folder" | "network" | "dryRun"> & { only?: string[] };
 
 async function importFile(
   cli: Cli,
   file: string,
-  { only, folder, network }: ImportOptions,
+  { only, folder, network, dryRun }: ImportOptions,
 ): Promise<void> {
   let text: string;
   try {
@@ -237,13 +238,14 @@ async function importFile(
   const api = await cli.connect("admin");
   const done = await api.post<ImportAnswer>(
     "servers/import",
-    given({ text, only, folders: folder?.map(folderOf), network }),
+    given({ text, only, folders: folder?.map(folderOf), network, dryRun }),
   );
   if (done.faults.length > 0 || done.servers.some(({ fault, tried }) => fault ?? tried?.fault))
     cli.exitCode = 1;
   if (cli.flags.json) return cli.term.printJson(done);
   for (const { name, called, tried, fault, needs, ignored } of done.servers) {
-    if (tried) tellTried(cli, tried, called === name ? "added" : `(${called}) added`);
+    const did = dryRun ? "was tried" : "added";
+    if (tried) tellTried(cli, tried, called === name ? did : `(${called}) ${did}`);
     else
       for (const line of [
         `${cli.term.err.red("✗")} ${name} was not added`,

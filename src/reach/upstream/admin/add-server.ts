@@ -44,7 +44,7 @@ export function createServerAdding(p: AddPowers): Pick<ServerAdmin, "add" | "che
     async checkNew(actor, made) {
       await readNewServer(actor, made, p);
     },
-    async import(actor, text, { only, ...box }, signal) {
+    async import(actor, text, { only, dryRun, ...box }, signal) {
       assertAdmin(actor);
       const { importServers } = await import("./import-clients.ts");
       const { servers: found, faults } = importServers(text);
@@ -57,7 +57,7 @@ export function createServerAdding(p: AddPowers): Pick<ServerAdmin, "add" | "che
         try {
           const transport =
             made.transport.kind === "stdio" ? { ...made.transport, ...box } : made.transport;
-          const tried = await add(actor, { ...made, transport }, signal);
+          const tried = await add(actor, { ...made, transport, dryRun }, signal);
           done.push({ name, called, needs, ignored, tried, fault: null });
         } catch (cause) {
           if (!(cause instanceof AppError)) throw cause;

@@ -54,6 +54,8 @@ export interface ImportOptions extends Pick<
 > {
   /** By name; all where it is left out. */
   readonly only?: readonly string[] | undefined;
+  /** Only tries each of them: connects, lists, and keeps nothing. */
+  readonly dryRun?: boolean | undefined;
 }
 
 export interface NewServer {

@@ -291,6 +291,7 @@ export const importServers = endpoint({
       .max(100)
       .optional()
       .describe("Hosts that its programs may reach; * for any public one"),
+    dryRun: z.boolean().default(false).describe("Connects and lists, keeps nothing"),
   }),
   output: z.object({
     servers: z.array(
@@ -305,7 +306,7 @@ export const importServers = endpoint({
     ),
     faults: z.array(fieldFaultShape).describe("Entries that cannot be taken, each with its place"),
   }),
-  async run({ config, text, only, folders, network: hosts }, { caller, doors, signal }) {
+  async run({ config, text, only, folders, network: hosts, dryRun }, { caller, doors, signal }) {
     if ((config === undefined) === (text === undefined))
       throw fieldFault(
         "/config",
@@ -316,7 +317,7 @@ export const importServers = endpoint({
     const done = await doors.servers.import(
       caller,
       text ?? JSON.stringify(config),
-      { only, ...box },
+      { only, dryRun, ...box },
       signal,
     );
     return {

@@ -1,0 +1,82 @@
+// What this page reads, and the workflow tools it calls: through the gate, like any call.
+import { api, type Inputs, type Outputs } from "../../api/client.ts";
+import { useData } from "../../api/query.ts";
+import { notify } from "../../ui/toast.tsx";
+
+export type Workflow = Outputs["work"]["listWorkflows"]["items"][number];
+export type Run = Outputs["work"]["listRuns"]["items"][number];
+export type WholeRun = Outputs["work"]["getRun"];
+export type RunStep = Run["steps"][number];
+export type Schedule = Outputs["work"]["listSchedules"]["items"][number];
+export type Question = Outputs["questions"]["listQuestions"]["items"][number];
+type Execution = Outputs["tools"]["executeTool"];
+
+/** Whose: one's own, or for administrators everybody's. */
+export type Of = "everyone" | undefined;
+const whose = (of: Of) => (of === "everyone" ? { userId: "*" } : {});
+const RUNS_REFRESH_MS = 4_000;
+
+export const useWorkflows = (of: Of) =>
+  useData(["work", "workflows", of], (signal) =>
+    api.work.listWorkflows.query({ ...whose(of), limit: 100 }, { signal }),
+  );
+
+export const useRuns = (workflowId: string, of: Of) =>
+  useData(
+    ["work", "runs", workflowId, of],
+    (signal) => api.work.listRuns.query({ workflowId, ...whose(of), limit: 50 }, { signal }),
+    { refetchMs: RUNS_REFRESH_MS },
+  );
+
+export const useRun = (runId: string) =>
+  useData(["work", "run", runId], (signal) => api.work.getRun.query({ runId }, { signal }), {
+    refetchMs: RUNS_REFRESH_MS,
+  });
+
+export const useSchedules = (of: Of, workflowId?: string) =>
+  useData(["work", "schedules", of, workflowId], (signal) =>
+    api.work.listSchedules.query(
+      { ...whose(of), ...(workflowId === undefined ? {} : { workflowId }), limit: 100 },
+      { signal },
+    ),
+  );
+
+export const useQuestions = () =>
+  useData(
+    ["questions", "list"],
+    (signal) => api.questions.listQuestions.query({ limit: 100 }, { signal }),
+    { refetchMs: 15_000 },
+  );
+
+type Arguments = NonNullable<Inputs["tools"]["executeTool"]["arguments"]>;
+
+/** Calls one of the workflow tools as the person who is signed in. */
+export const callTool = (name: `workflow/${string}`, args: Arguments, wait = true) =>
+  api.tools.executeTool.mutate({ name, arguments: args, wait });
+
+/** Says what became of a call that changes something. */
+export function tellCall(what: string, { status, executionId }: Execution): void {
+  if (status === "pending")
+    notify(`${what}: it waits for approval`, { detail: `Execution ${executionId}` });
+  else notify(what);
+}
+
+export const isOpen = ({ status }: Pick<Run, "status">): boolean =>
+  status === "running" || status === "pending";
+
+/** Stops what still runs or waits: the call that started the run, else the steps it has begun. */
+export async function cancelRun(run: Run): Promise<void> {
+  const cancel = (executionId: string) =>
+    api.tools.cancelToolExecution.mutate({ executionId, reason: "the run was cancelled" });
+  try {
+    await cancel(run.executionId);
+  } catch (cause) {
+    // That call may have ended while the run goes on by itself.
+    const begun = run.steps.filter(
+      ({ status, executionId }) =>
+        executionId !== null && (status === "running" || status === "pending"),
+    );
+    if (begun.length === 0) throw cause;
+    await Promise.all(begun.map(({ executionId }) => cancel(executionId ?? "")));
+  }
+}

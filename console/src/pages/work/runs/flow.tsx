@@ -1,0 +1,90 @@
+import "@xyflow/react/dist/base.css";
+import { Background, Controls, Handle, Position, ReactFlow, type Node } from "@xyflow/react";
+import { useMemo } from "react";
+import { cx } from "../../../ui/class-names.ts";
+import { visibleText } from "../../../ui/code.tsx";
+import type { RunStep, Workflow } from "../data.ts";
+import { statusLook } from "../status.tsx";
+import { toneText } from "../../../ui/verdict.tsx";
+import { edgesOf, NODE, placesOf } from "./layout.ts";
+
+export interface GraphProps {
+  readonly steps: Workflow["steps"];
+  /** Of a run. */
+  readonly states?: readonly RunStep[];
+}
+
+type StepNode = Node<{ id: string; tool: string; status: RunStep["status"] | null }, "step">;
+
+function StepBox({ data: { id, tool, status } }: { readonly data: StepNode["data"] }) {
+  const [tone, sign, word] = status === null ? [] : statusLook(status);
+  return (
+    <div className="flex h-14 w-50 flex-col justify-center rounded-md border border-strong-line/60 bg-surface px-3">
+      <Handle type="target" position={Position.Top} className="opacity-0" />
+      <span className="flex items-center justify-between gap-2">
+        <strong className="truncate">{visibleText(id)}</strong>
+        {tone === undefined ? null : (
+          <span className={cx("text-xs whitespace-nowrap", toneText[tone])}>
+            {sign} {word}
+          </span>
+        )}
+      </span>
+      <code className="truncate text-muted">{visibleText(tool)}</code>
+      <Handle type="source" position={Position.Bottom} className="opacity-0" />
+    </div>
+  );
+}
+
+const NODE_TYPES = { step: StepBox };
+
+/** The list of steps beside it says the same as text. */
+export function Flow({ steps, states = [] }: GraphProps) {
+  const { nodes, edges } = useMemo(() => {
+    const joins = edgesOf(steps);
+    const places = placesOf(steps, joins);
+    return {
+      nodes: steps.map(({ id, tool }): StepNode => ({
+        id,
+        type: "step",
+        position: places.get(id) ?? { x: 0, y: 0 },
+        data: { id, tool, status: states.find((one) => one.id === id)?.status ?? null },
+        width: NODE.width,
+        height: NODE.height,
+        focusable: false,
+      })),
+      edges: joins.map(({ from, to, kind }) => ({
+        id: `${from} ${to}`,
+        source: from,
+        target: to,
+        focusable: false,
+        ariaLabel: kind === "data" ? `${to} uses what ${from} answered` : `${to} after ${from}`,
+        style: {
+          stroke: "var(--strong-line)",
+          ...(kind === "order" ? { strokeDasharray: "4 4" } : {}),
+        },
+      })),
+    };
+  }, [steps, states]);
+  return (
+    <figure aria-label="Graph of the steps" className="h-96 w-full">
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        fitView
+        fitViewOptions={{ maxZoom: 1 }}
+        minZoom={0.2}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        zoomOnScroll={false}
+        preventScrolling={false}
+        proOptions={{ hideAttribution: true }}
+      >
+        <Background color="var(--line)" />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </figure>
+  );
+}
