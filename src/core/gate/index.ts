@@ -33,5 +33,6 @@ export const EXECUTE: readonly Stage[] = [
 export const REPLAYED: readonly Stage[] = [relationship, policy, mode, argumentRules];
 
 export { decide, faultOfVerdict, undo } from "./decide.ts";
+export { policyInputOf } from "./policy.ts";
 export { judge, newTrail } from "./stage.ts";
 export type { Decision, GatePowers, Stage, Trail } from "./stage.ts";
