@@ -18,14 +18,17 @@ import {
 import * as agents from "./api/agents.ts";
 import * as assets from "./api/assets.ts";
 import * as capsules from "./api/capsules.ts";
+import { viewCatalogue } from "./api/catalogue.ts";
 import * as models from "./api/models.ts";
 import * as personas from "./api/personas.ts";
 import { getPreferences, updatePreferences } from "./api/preferences.ts";
+import { getConnections } from "./api/connect.ts";
 import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
 import { adminOnly, explainCall, explainMissing } from "./api/explain.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./api/history/stats.ts";
+import { getSeries } from "./api/history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
@@ -72,6 +75,7 @@ import { getToolDetails, listTools, registryStats, switchTool } from "./api/tool
 import { checkPermission, getPermissions, requirePermission } from "./api/permissions.ts";
 import { executePlan } from "./api/plans.ts";
 import { answerQuestion, listQuestions } from "./api/questions.ts";
+import { getSettings } from "./api/settings.ts";
 import { endSignIn, listSignIns } from "./api/sign-ins.ts";
 import * as sessions from "./api/chat/sessions.ts";
 import * as turns from "./api/chat/turns.ts";
@@ -171,6 +175,7 @@ async function run<I extends z.ZodObject, O extends z.ZodType>(
 const router = t.router({
   tools: t.router({
     listTools: query(listTools),
+    viewCatalogue: query(viewCatalogue),
     executeTool: mutation(executeTool),
     executePlan: mutation(executePlan),
     getToolStatus: query(getToolStatus),
@@ -187,6 +192,7 @@ const router = t.router({
     rebuildHistory: mutation(rebuildHistory),
     getHistoryRebuild: query(getHistoryRebuild),
   }),
+  metrics: t.router({ getSeries: query(getSeries) }),
   explain: t.router({
     explainCall: query(explainCall),
     explainMissing: query(explainMissing),
@@ -209,6 +215,7 @@ const router = t.router({
   account: t.router({
     whoami: query(whoami),
     createLoginLink: mutation(createLoginLink),
+    getConnections: query(getConnections),
     getPreferences: query(getPreferences),
     updatePreferences: mutation(updatePreferences),
   }),
@@ -249,6 +256,7 @@ const router = t.router({
     rollbackRelationSchema: mutation(relationSchema.rollback),
     endRelationSchemaTrial: mutation(relationSchema.endTrial),
   }),
+  settings: t.router({ getSettings: query(getSettings) }),
   tenant: t.router({ getTenant: query(getTenant), updateTenant: mutation(updateTenant) }),
   users: t.router({
     createUser: mutation(createUser),

@@ -32,6 +32,7 @@ export const EXECUTE: readonly Stage[] = [
 /** The stages whose rules people edit: a replay of recorded calls asks only these. */
 export const REPLAYED: readonly Stage[] = [relationship, policy, mode, argumentRules];
 
+export { argumentRules, input };
 export { decide, faultOfVerdict, undo } from "./decide.ts";
 export { policyInputOf } from "./policy.ts";
 export { judge, newTrail } from "./stage.ts";

@@ -21,13 +21,16 @@ import {
   verifyLedger,
 } from "./audit.ts";
 import * as capsules from "./capsules.ts";
+import { viewCatalogue } from "./catalogue.ts";
 import * as chatSessions from "./chat/sessions.ts";
 import * as turns from "./chat/turns.ts";
+import { getConnections } from "./connect.ts";
 import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall, explainMissing } from "./explain.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history/stats.ts";
+import { getSeries } from "./history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./history/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./keys.ts";
 import { events } from "./live.ts";
@@ -48,6 +51,7 @@ import {
   lookupSubjects,
   writeRelationships,
 } from "./relationships/relationships.ts";
+import { getSettings } from "./settings.ts";
 import { endSignIn, listSignIns } from "./sign-ins.ts";
 import { getTenant, updateTenant } from "./tenant.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
@@ -70,6 +74,7 @@ import {
 
 export const endpoints: readonly AnyEndpoint[] = [
   listTools,
+  viewCatalogue,
   getToolDetails,
   switchTool,
   registryStats,
@@ -81,6 +86,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   getToolStatus,
   cancelToolExecution,
   getHistoryStats,
+  getSeries,
   rebuildHistory,
   getHistoryRebuild,
   explainCall,
@@ -115,8 +121,10 @@ export const endpoints: readonly AnyEndpoint[] = [
   switchMode,
   whoami,
   createLoginLink,
+  getConnections,
   listSignIns,
   endSignIn,
+  getSettings,
   getTenant,
   updateTenant,
   createUser,

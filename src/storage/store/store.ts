@@ -142,6 +142,8 @@ export interface LogEvent {
 export interface LogFilter {
   readonly tenantId: string;
   readonly actor: string;
+  /** Also those of everybody else in the tenant. */
+  readonly everyActor?: boolean;
   /** Also events of these actions in the tenant, whoever did them. */
   readonly tenantActions?: readonly Action[];
   /** Also events of these actions in any tenant. */
@@ -439,6 +441,17 @@ export interface Store
     ): Promise<Map<string, Pick<ApprovalRow, "arguments" | "editedArguments">>>;
     /** How many wait, and the bytes of their sealed calls. */
     pendingOf(tenantId: string, requester: string): Promise<{ count: number; bytes: number }>;
+    /** When what was asked in a range of time (both ends inclusive) was decided; newest first. */
+    waits(
+      filter: {
+        tenantId: string;
+        requester?: string;
+        toolName?: string;
+        from: number;
+        to: number;
+      },
+      limit: number,
+    ): Promise<Pick<ApprovalRow, "createdAt" | "decidedAt" | "state">[]>;
     /** Of all tenants. */
     pending(): Promise<number>;
     presented(ids: readonly string[], at: number): Promise<void>;
