@@ -1,8 +1,10 @@
 // Questions and changes with cache, retry and sign-in handled in one place.
 import {
+  type InfiniteData,
   MutationCache,
   QueryCache,
   QueryClient,
+  useInfiniteQuery,
   useMutation,
   useQuery,
   type UseQueryResult,
@@ -54,6 +56,29 @@ export function useData<T>(
     ...(keepPrevious ? { placeholderData: (previous: unknown) => previous as never } : {}),
   });
 }
+
+interface PageOf<R> {
+  readonly items: readonly R[];
+  /** What asks for the page after it; null after the last. */
+  readonly next: string | null;
+}
+
+/** A list that the server gives page by page, newest state of all pages that were asked for. */
+export function usePages<R>(
+  key: readonly unknown[],
+  ask: (after: { after?: string }, signal: AbortSignal) => Promise<PageOf<R>>,
+) {
+  return useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam, signal }) => ask(pageParam === null ? {} : { after: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+    select: rowsOf<R>,
+  });
+}
+
+const rowsOf = <R>({ pages }: InfiniteData<PageOf<R>>): readonly R[] =>
+  pages.flatMap(({ items }) => items);
 
 /**
  * Changes something on the server, waits for its answer, then makes the nouns in `refreshes` stale. A failure is shown as

@@ -1,5 +1,5 @@
 // What is governed by texts: edited, tried, published and rolled back here.
-import { useIsAdmin } from "../../app/session.tsx";
+import { AdminOnly } from "../../app/admin-only.tsx";
 import { useData } from "../../api/query.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
@@ -9,18 +9,16 @@ import { policiesRoute } from "./routes.ts";
 import { Workbench } from "./workbench.tsx";
 
 export function PoliciesPage() {
-  const isAdmin = useIsAdmin();
+  return (
+    <AdminOnly title="Policies">
+      <Kinds />
+    </AdminOnly>
+  );
+}
+
+function Kinds() {
   const { kind = "policy" } = policiesRoute.useSearch();
   const navigate = policiesRoute.useNavigate();
-  if (!isAdmin)
-    return (
-      <Page title="Policies">
-        <Empty
-          title="Only administrators see policies"
-          text="Ask one of them to explain a refusal."
-        />
-      </Page>
-    );
   return (
     <Page wide title="Policies" lead={GOVERNED[kind].lead}>
       <Tabs

@@ -4,7 +4,7 @@ import { api, type Outputs } from "../../api/client.ts";
 import { useChange } from "../../api/query.ts";
 import { Button } from "../../ui/button.tsx";
 import { Select } from "../../ui/field.tsx";
-import { PathLink } from "../../ui/path-link.tsx";
+import { HrefLink } from "../../ui/href-link.tsx";
 import { Empty, Failed, Skeleton } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Badge, type Tone } from "../../ui/verdict.tsx";
@@ -156,7 +156,7 @@ function ChangedCall({
           {userId}, <Time at={at} />
         </span>
         <span className="ml-auto flex items-center gap-3">
-          <PathLink path={`/explain?execution=${executionId}`}>Explain</PathLink>
+          <HrefLink href={`/explain?execution=${executionId}`}>Explain</HrefLink>
           {canTry ? (
             <Button small onClick={() => onTry(executionId)}>
               Try

@@ -20,8 +20,8 @@ export function Samples({
   const [isOpen, setOpen] = useState(false);
   const navigate = policiesRoute.useNavigate();
   return (
-    <div className="flex min-w-0 flex-wrap items-center gap-2">
-      <span className="min-w-0 truncate text-muted">
+    <div className="flex min-w-0 items-center gap-2">
+      <span className="max-w-64 min-w-0 truncate text-muted" title={current ?? undefined}>
         {current === null
           ? "a made-up call"
           : hasInput

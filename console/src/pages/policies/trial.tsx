@@ -2,7 +2,7 @@
 import { api, type Outputs } from "../../api/client.ts";
 import { useChange, useData } from "../../api/query.ts";
 import { ConfirmButton } from "../../ui/dialog.tsx";
-import { PathLink } from "../../ui/path-link.tsx";
+import { HrefLink } from "../../ui/href-link.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { notify } from "../../ui/toast.tsx";
@@ -132,7 +132,7 @@ function Disagreements({
                 {call.userId}, <Time at={call.startTime} />
               </span>
               <span className="ml-auto">
-                <PathLink path={`/explain?execution=${call.id}`}>Explain</PathLink>
+                <HrefLink href={`/explain?execution=${call.id}`}>Explain</HrefLink>
               </span>
             </div>
             {shadow.reason === "" ? null : <p className="text-muted">{shadow.reason}</p>}

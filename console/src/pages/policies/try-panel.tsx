@@ -73,7 +73,7 @@ export function TryPanel({
   return (
     <div className="flex flex-col gap-4">
       <section className="flex flex-col gap-2">
-        <div className="flex flex-wrap items-center justify-between gap-2">
+        <div className="flex items-center justify-between gap-2">
           <h2>Input</h2>
           <Samples current={loaded.executionId} hasInput={loaded.input !== null} />
         </div>

@@ -132,7 +132,7 @@ export function tryInput(
     output: all.ok && all.value !== undefined ? indented(toJsonText(all.value)) : "undefined",
     error: allow.ok ? (all.ok ? null : all.error.message) : allow.error.message,
     visits: [...visitsOf(allow.explanation), ...visitsOf(reasons.explanation)].slice(0, MAX_VISITS),
-    coverage: all.coverage ?? null,
+    coverage: all.coverage ? withoutTests(all.coverage) : null,
     printed,
     ms,
   };
@@ -187,6 +187,12 @@ export async function runTests(policy: Policy, signal: AbortSignal): Promise<Tes
   };
 }
 
+/** One input says nothing about tests. */
+function withoutTests({ files }: CoverageReport): CoverageReport {
+  const kept = Object.entries(files).filter(([file]) => !file.endsWith("_test.rego"));
+  return reportOf(kept);
+}
+
 /** A line is covered when one of them covers it. */
 function merged(reports: readonly CoverageReport[]): CoverageReport | null {
   if (reports.length === 0) return null;
@@ -202,17 +208,23 @@ function merged(reports: readonly CoverageReport[]): CoverageReport | null {
       for (const line of covered) within(hit, file).add(line);
       for (const line of [...covered, ...notCovered]) within(all, file).add(line);
     }
-  const files: Record<string, { covered: number[]; notCovered: number[] }> = {};
-  let hits = 0;
-  let total = 0;
-  for (const [file, lines] of all) {
-    const covered = [...lines].filter((line) => hit.get(file)?.has(line)).sort((a, b) => a - b);
-    const notCovered = [...lines].filter((line) => !hit.get(file)?.has(line));
-    files[file] = { covered, notCovered: notCovered.sort((a, b) => a - b) };
-    hits += covered.length;
-    total += lines.size;
-  }
-  return { files, percent: total === 0 ? 100 : (hits / total) * 100 };
+  return reportOf(
+    [...all].map(([file, lines]) => {
+      const sorted = [...lines].sort((a, b) => a - b);
+      const isHit = (line: number): boolean => hit.get(file)?.has(line) ?? false;
+      const notCovered = sorted.filter((line) => !isHit(line));
+      return [file, { covered: sorted.filter(isHit), notCovered }];
+    }),
+  );
+}
+
+function reportOf(
+  entries: readonly (readonly [string, CoverageReport["files"][string]])[],
+): CoverageReport {
+  const hits = entries.reduce((sum, [, { covered }]) => sum + covered.length, 0);
+  const missed = entries.reduce((sum, [, { notCovered }]) => sum + notCovered.length, 0);
+  const percent = hits + missed === 0 ? 100 : (hits / (hits + missed)) * 100;
+  return { files: Object.fromEntries(entries), percent };
 }
 
 /** The canonical layout; a text that does not parse stays as it is, with its faults. */

@@ -1,22 +1,22 @@
-// A link to any page of the console by its address, also to pages whose parameters are not known here.
+// A link by its whole address, search parameters included, also to pages whose parameters are not known here.
 import { useRouter } from "@tanstack/react-router";
 import type { AnchorHTMLAttributes } from "react";
 
-export function PathLink({
-  path,
+export function HrefLink({
+  href,
   ...rest
-}: Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & { readonly path: string }) {
+}: Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & { readonly href: string }) {
   const { history } = useRouter();
   return (
     <a
       {...rest}
-      href={path}
+      href={href}
       onClick={(event) => {
         rest.onClick?.(event);
         const opensElsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.button > 0;
         if (event.defaultPrevented || opensElsewhere) return;
         event.preventDefault();
-        history.push(path);
+        history.push(href);
       }}
     />
   );
