@@ -1,5 +1,6 @@
 // Opens the doors: what they are given, and the HTTP listener that comes up when it is asked for.
 import { createPlanStep } from "../agents/plan-step.ts";
+import { createWorkReading } from "../agents/workflows/reading.ts";
 import { createAgentRecords } from "../agents/records/agent-records.ts";
 import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
 import { maxFiles } from "../core/record/process-figures.ts";
@@ -15,7 +16,10 @@ import { createHttpDoor, type HttpDoor } from "../server/http/listener.ts";
 import { createCapacity } from "../server/http/capacity.ts";
 import { createMemoryState } from "../storage/state/memory.ts";
 import { mainThread } from "../util/async/time-slices.ts";
+import { readOwner } from "../storage/data-dir.ts";
 import type { Base } from "./base.ts";
+import { createDiagnosis } from "./diagnosis.ts";
+import { createExaminer } from "./doctor/examine.ts";
 import { createClientTaint } from "./client-taint.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
 import { outsideOf } from "./outside.ts";
@@ -98,6 +102,7 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     questions: reach.powers.questions,
     planStep: createPlanStep({ engine, log: record.log, toolsOn: settings.toolsOn }),
     chat: parts.chat,
+    work: createWorkReading(store, record.masker),
     clientTaint: createClientTaint({
       governance: governance.governance,
       brings: (outcome) =>
@@ -141,6 +146,14 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     masker: record.masker,
     now,
     settings,
+    examine: createExaminer(() => ({
+      dataDir: config.dataDir,
+      owner: readOwner(config.dataDir),
+      config,
+      portGiven: options.origins?.["server.port"]?.source !== "default",
+      faults: [],
+    })),
+    diagnose: createDiagnosis(base, parts),
     shownSettings: () => shownSettings({ config, origins: options.origins ?? {} }),
   };
 }

@@ -16,6 +16,7 @@ import {
   archiveEvents,
   exportLedger,
   getLedgerHead,
+  getVerification,
   makeCheckpoint,
   searchEvents,
   verifyLedger,
@@ -29,6 +30,7 @@ import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall, explainMissing } from "./explain.ts";
+import { getDoctor, getHealth } from "./health.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history/stats.ts";
 import { getSeries } from "./history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./history/history.ts";
@@ -60,6 +62,7 @@ import { getPolicyInput, replayCalls } from "./replay.ts";
 import * as serverLogin from "./servers/login.ts";
 import * as servers from "./servers/servers.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
+import * as work from "./work.ts";
 import {
   createWebhook,
   getWebhook,
@@ -109,12 +112,14 @@ export const endpoints: readonly AnyEndpoint[] = [
   turns.stopTurn,
   turns.getTurn,
   turns.watchTurn,
+  ...Object.values(work),
   ...Object.values(assets),
   events,
   searchEvents,
   getLedgerHead,
   exportLedger,
   verifyLedger,
+  getVerification,
   makeCheckpoint,
   archiveEvents,
   getMode,
@@ -124,6 +129,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   getConnections,
   listSignIns,
   endSignIn,
+  getHealth,
+  getDoctor,
   getSettings,
   getTenant,
   updateTenant,
