@@ -77,7 +77,6 @@ export function EventFilters() {
         />
         <TextField
           label="From"
-          hideLabel
           type="date"
           title="From this day"
           className="w-38"
@@ -86,7 +85,6 @@ export function EventFilters() {
         />
         <TextField
           label="Until"
-          hideLabel
           type="date"
           title="Until this day"
           className="w-38"

@@ -46,9 +46,9 @@ export function Integrity() {
                 <Fact name="Newest event">
                   {seq.toLocaleString("en")}
                   {at === null ? null : (
-                    <>
-                      , <Time at={at} />
-                    </>
+                    <span className="ml-1.5 text-muted">
+                      <Time at={at} />
+                    </span>
                   )}
                 </Fact>
                 {hash === null ? null : (

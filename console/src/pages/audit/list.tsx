@@ -92,17 +92,21 @@ const columnsOf = (isNarrow: boolean): readonly Column<LedgerEvent>[] => [
   {
     id: "at",
     header: "Time",
-    width: isNarrow ? "w-28" : "w-48",
+    width: isNarrow ? "w-28" : "w-56",
     wideOnly: true,
     cell: ({ at }) => (isNarrow ? <Time at={at} /> : exactTime(at)),
   },
-  {
-    id: "actor",
-    header: "Actor",
-    width: isNarrow ? "w-24" : "w-36",
-    wideOnly: true,
-    cell: ({ actor }) => actor,
-  },
+  ...(isNarrow
+    ? []
+    : [
+        {
+          id: "actor",
+          header: "Actor",
+          width: "w-36",
+          wideOnly: true,
+          cell: ({ actor }: LedgerEvent) => actor,
+        },
+      ]),
   {
     id: "action",
     header: "Action",
