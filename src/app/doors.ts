@@ -24,7 +24,7 @@ import type { Reach } from "./doctor/place.ts";
 import { createClientTaint } from "./client-taint.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
 import { outsideOf } from "./outside.ts";
-import { replayer } from "./replay.ts";
+import { policyQuestions, replayer, type ReplayPowers } from "./replay.ts";
 
 export interface OpenedDoors {
   readonly doors: Doors;
@@ -77,6 +77,14 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
   const { record, telemetry, governance, identity, limits, reach } = parts;
   const { engine, gate, approvals, standing } = parts.engine;
   const { upstream } = reach;
+  const recorded: ReplayPowers = {
+    executions: store.executions,
+    policyPath: config.policyPath,
+    auditedOf: (caller, id) => record.history.audited(caller, id),
+    registry,
+    gate,
+    draft: governance.draft,
+  };
   return {
     engine,
     identity: identity.identity,
@@ -118,7 +126,8 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     standing,
     listing: async ({ capsuleId }) =>
       (capsuleId === null ? null : await identity.capsules.find(capsuleId))?.listing ?? "full",
-    replay: replayer({ executions: store.executions, registry, gate, draft: governance.draft }),
+    replay: replayer(recorded),
+    policyQuestion: policyQuestions(recorded),
     audit: record.note,
     ledger: record.ledger,
     soleTenant: () => Promise.resolve(LOCAL_TENANT),

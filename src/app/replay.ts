@@ -1,6 +1,7 @@
 // Judges recorded calls of a tenant again, newest first, under draft rules.
 import type { Doors } from "../server/doors.ts";
-import { replay } from "../core/engine/replay.ts";
+import { recordedPolicyInput, replay } from "../core/engine/replay.ts";
+import type { Caller } from "../contract/call.ts";
 import type { GatePowers } from "../core/gate/index.ts";
 import type { AuditedRecord } from "../core/record/history.ts";
 import type { Store } from "../storage/store/store.ts";
@@ -9,6 +10,9 @@ import type { Engines } from "./engines.ts";
 
 export interface ReplayPowers {
   readonly executions: Pick<Store["executions"], "list">;
+  /** Of the rule that decides. */
+  readonly policyPath: string;
+  readonly auditedOf: (caller: Caller, executionId: string) => Promise<AuditedRecord | null>;
   readonly registry: Registry;
   readonly gate: GatePowers;
   readonly draft: Engines["draft"];
@@ -21,6 +25,29 @@ export const replayer =
   async (caller, { files, from, last }) => {
     const draft = { ...p.gate, ...(await p.draft(files)) };
     return replay(newest(p, caller.tenantId, { from, last }), p.registry, p.gate, draft);
+  };
+
+/** Newest calls that are looked at for one whose question can be put again. */
+const LOOK_AT = 20;
+
+/** What the policy is asked about a recorded call: of that id, or the newest one. */
+export const policyQuestions =
+  (p: ReplayPowers): Doors["policyQuestion"] =>
+  async (caller, executionId) => {
+    const { policyPath: path, registry, gate } = p;
+    const tools = Object.fromEntries(
+      registry.all().map(({ name, enabled }) => [name, { enabled }]),
+    );
+    const records =
+      executionId === null
+        ? await p.executions.list({ tenantId: caller.tenantId }, { limit: LOOK_AT })
+        : [await p.auditedOf(caller, executionId)];
+    for (const record of records) {
+      const input = record && recordedPolicyInput(record, registry, gate.governance);
+      if (input) return { path, tools, executionId: record.id, input };
+    }
+    const isKnown = executionId !== null && records[0] !== null;
+    return { path, tools, executionId: isKnown ? executionId : null, input: null };
   };
 
 /** Read in pages, since records may be large. */

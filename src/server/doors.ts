@@ -25,7 +25,7 @@ import type { Budgets } from "../governance/limits/budget.ts";
 import type { Requests } from "../governance/limits/requests.ts";
 import type { ModeController } from "../governance/modes/mode.ts";
 import type { Metrics } from "../core/record/metrics.ts";
-import type { Policies } from "../governance/policy/policy.ts";
+import type { Policies, PolicyInput } from "../governance/policy/policy.ts";
 import type { Relations } from "../governance/relations/relation.ts";
 import type { Assets } from "../storage/assets/assets.ts";
 import type { Action, Listing } from "../storage/store/store.ts";
@@ -89,6 +89,8 @@ export interface Doors {
   readonly logins: LoginAdmin;
   /** Asks calls on record again under other rules; nothing runs, nothing is stored. */
   readonly replay: (caller: Caller, question: ReplayQuestion) => Promise<Replayed>;
+  /** What the policy is asked about a recorded call; null: the newest one. */
+  readonly policyQuestion: (caller: Caller, executionId: string | null) => Promise<PolicyQuestion>;
   /** Notes an administrator's change; durable when it resolves. */
   readonly audit: (action: Action, who: Caller, body: JsonObject) => Promise<void>;
   readonly ledger: Ledger;
@@ -174,6 +176,17 @@ export interface ReplayQuestion {
   readonly from: number;
   /** At most so many, the newest. */
   readonly last: number;
+}
+
+export interface PolicyQuestion {
+  /** Of the rule that decides: `ostiary/tools/allow`. */
+  readonly path: string;
+  /** `data.tools`. */
+  readonly tools: Readonly<Record<string, { readonly enabled: boolean }>>;
+  /** Null: there is no such call. */
+  readonly executionId: string | null;
+  /** Null: its tool does not exist any more, or its arguments were too large to keep. */
+  readonly input: PolicyInput | null;
 }
 
 export interface DoorSettings {

@@ -56,7 +56,7 @@ import {
   lookupSubjects,
   writeRelationships,
 } from "./api/relationships/relationships.ts";
-import { replayCalls } from "./api/replay.ts";
+import { getPolicyInput, replayCalls } from "./api/replay.ts";
 import { addApiEndpoint, importApi } from "./api/apis.ts";
 import { beginServerLogin, endServerLogin, getServerLogin } from "./api/servers/login.ts";
 import {
@@ -248,6 +248,7 @@ const router = t.router({
     rollbackPolicy: mutation(policies.rollback),
     endPolicyTrial: mutation(policies.endTrial),
     replay: mutation(replayCalls),
+    getPolicyInput: query(getPolicyInput),
   }),
   governance: t.router({
     listGovernanceVersions: query(governance.list),

@@ -262,6 +262,38 @@ describe("policies over the API", () => {
   });
 });
 
+describe("what the policy is asked about a recorded call", () => {
+  test("is answered for a given call and for the newest, over REST and tRPC", async () => {
+    const { executionId: id } = (await echo("say please")).body as { executionId: string };
+    const { status, body } = await app.api("GET", `/policies/input?executionId=${id}`);
+    expect(status).toBe(200);
+    conforms("policies.getPolicyInput", body);
+    expect(body).toMatchObject({
+      executionId: id,
+      path: "ostiary/tools/allow",
+      input: {
+        user_id: "ann",
+        tool_name: "system/echo",
+        action: "execute",
+        roles: expect.arrayContaining(["tool_user"]) as unknown,
+        tool: { name: "system/echo", risk: "safe" },
+        mode: "NORMAL",
+        argument_names: ["text"],
+        arguments: { text: "say please" },
+      },
+    });
+    expect(body.tools["system/echo"]).toEqual({ enabled: true });
+    const newest = await trpcClient(app).policies.getPolicyInput.query();
+    expect(newest).toEqual(body);
+  });
+
+  test("an unknown call is not found, and only administrators may ask", async () => {
+    const unknown = await app.api("GET", "/policies/input?executionId=exec_1_none");
+    expect(unknown.status).toBe(404);
+    expect((await app.api("GET", "/policies/input", { key: ann })).status).toBe(403);
+  });
+});
+
 describe("governance files over the API", () => {
   test("are checked with file and line, published and rolled back", async () => {
     const { files } = (await app.api("GET", "/governance/1")).body as {

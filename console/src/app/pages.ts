@@ -33,7 +33,7 @@ export const PAGES = [
   { path: "/explain", label: "Explain", icon: CircleHelp, key: "x" },
   { path: "/policies", label: "Policies", icon: BookOpenCheck, key: "p", adminOnly: true },
   { path: "/relationships", label: "Relationships", icon: Network, key: "r", adminOnly: true },
-  { path: "/audit", label: "Audit", icon: ScrollText, key: "u" },
+  { path: "/audit", label: "Audit", icon: ScrollText, key: "u", adminOnly: true },
   { path: "/figures", label: "Metrics", icon: ChartNoAxesColumn, key: "m" },
   { path: "/servers", label: "Servers", icon: Cable, key: "s", adminOnly: true },
   { path: "/work", label: "Work", icon: Workflow, key: "w" },

@@ -1,7 +1,7 @@
 // A list of any length: a real table of which only the rows in view exist. Rows never move while one is pointed at.
 import { createColumnHelper, tableFeatures, useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, useMemo, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef } from "react";
 import { cx } from "./class-names.ts";
 
 export interface Column<R> {
@@ -26,6 +26,7 @@ export function DataTable<R extends object>({
   onOpen,
   isCurrent,
   selection,
+  onEnd,
   className,
 }: {
   readonly label: string;
@@ -41,6 +42,8 @@ export function DataTable<R extends object>({
     readonly chosen: ReadonlySet<string>;
     readonly onToggle: (id: string) => void;
   };
+  /** The last rows are in view: there may be more to ask for. */
+  readonly onEnd?: () => void;
   /** The height, e.g. `h-[60vh]`. */
   readonly className?: string;
 }) {
@@ -69,6 +72,12 @@ export function DataTable<R extends object>({
     getItemKey: (index) => model[index]?.id ?? index,
   });
   const items = virtual.getVirtualItems();
+  const isAtEnd = model.length > 0 && items.at(-1)?.index === model.length - 1;
+  const atEnd = useRef(onEnd);
+  atEnd.current = onEnd;
+  useEffect(() => {
+    if (isAtEnd) atEnd.current?.();
+  }, [isAtEnd, model.length]);
   const before = items[0]?.start ?? 0;
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const byId = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns]);

@@ -1,7 +1,7 @@
 // What `ostiary policy` reads: Rego modules, and documents of data laid out by folder as OPA does it.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { DataFault, parseDocument, withDocument as placed } from "../../governance/policy/files.ts";
+import { DataFault, parseDocument, withDocument as placed } from "@ostiary/rego/documents";
 import { RegoObject } from "@ostiary/rego/values";
 import type { Value } from "@ostiary/rego";
 import { usage } from "../client/fail.ts";

@@ -2,7 +2,9 @@
 import type { Caller, Mode, Verdict } from "../../contract/call.ts";
 import { taintIn } from "../../contract/taint.ts";
 import { type Subject } from "../../contract/subject.ts";
-import { judge, newTrail, REPLAYED, type GatePowers } from "../gate/index.ts";
+import type { Tool } from "../../contract/tool.ts";
+import type { PolicyInput } from "../../governance/policy/policy.ts";
+import { judge, newTrail, policyInputOf, REPLAYED, type GatePowers } from "../gate/index.ts";
 import type { AuditedRecord } from "../record/history.ts";
 import type { Registry } from "../../tools/registry.ts";
 
@@ -43,26 +45,11 @@ export async function replay(
   let left = 0;
   const changed: ChangedVerdict[] = [];
   for await (const record of records) {
-    const tool = registry.get(record.audit?.toolName ?? record.toolName);
-    // What the rules would see of cut arguments is not what they saw.
-    if (tool === null || record.argumentsCut !== null) {
+    const subject = subjectOf(record, registry, now.governance);
+    if (subject === null) {
       left++;
       continue;
     }
-    const taint = taintIn(record.metadata);
-    const subject: Subject = {
-      caller: callerOf(record),
-      tool: now.governance.asGoverned(tool, record.arguments),
-      requestedName: record.requestedName,
-      action: "execute",
-      id: null,
-      arguments: record.arguments,
-      sessionId: record.sessionId,
-      ip: null,
-      grant: null,
-      ...(taint.length > 0 ? { taint } : {}),
-      suppose: { mode: record.mode as Mode, at: record.startTime },
-    };
     const [before, after] = [await say(subject, now), await say(subject, draft)];
     tried++;
     if (
@@ -72,7 +59,7 @@ export async function replay(
     )
       changed.push({
         executionId: record.id,
-        tool: tool.name,
+        tool: subject.tool.name,
         userId: record.userId,
         at: record.startTime,
         before,
@@ -80,6 +67,41 @@ export async function replay(
       });
   }
   return { tried, left, changed };
+}
+
+/** What the policy is asked about a call on record; null when that cannot be said any more. */
+export function recordedPolicyInput(
+  record: AuditedRecord,
+  registry: Pick<Registry, "get">,
+  governance: GatePowers["governance"],
+): PolicyInput | null {
+  const subject = subjectOf(record, registry, governance);
+  return subject && policyInputOf(subject, "execute", record.mode as Mode, record.startTime);
+}
+
+/** Null when the tool does not exist any more, or the arguments were too large to keep. */
+function subjectOf(
+  record: AuditedRecord,
+  registry: Pick<Registry, "get">,
+  governance: GatePowers["governance"],
+): (Subject & { readonly tool: Tool }) | null {
+  const tool = registry.get(record.audit?.toolName ?? record.toolName);
+  // What the rules would see of cut arguments is not what they saw.
+  if (tool === null || record.argumentsCut !== null) return null;
+  const taint = taintIn(record.metadata);
+  return {
+    caller: callerOf(record),
+    tool: governance.asGoverned(tool, record.arguments),
+    requestedName: record.requestedName,
+    action: "execute",
+    id: null,
+    arguments: record.arguments,
+    sessionId: record.sessionId,
+    ip: null,
+    grant: null,
+    ...(taint.length > 0 ? { taint } : {}),
+    suppose: { mode: record.mode as Mode, at: record.startTime },
+  };
 }
 
 /** Only the stages whose rules a draft can change: the others would say the same twice. */

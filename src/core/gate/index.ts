@@ -34,5 +34,6 @@ export const REPLAYED: readonly Stage[] = [relationship, policy, mode, argumentR
 
 export { argumentRules, input };
 export { decide, faultOfVerdict, undo } from "./decide.ts";
+export { policyInputOf } from "./policy.ts";
 export { judge, newTrail } from "./stage.ts";
 export type { Decision, GatePowers, Stage, Trail } from "./stage.ts";

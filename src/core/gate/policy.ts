@@ -77,14 +77,14 @@ function askPolicy(
   const { policies } = powers;
   const { caller, tool, sessionId: session, suppose } = subject;
   const mode = suppose?.mode ?? powers.mode.current().mode;
-  const input = () => inputOf(subject, action, mode, suppose?.at ?? powers.now());
+  const input = () => policyInputOf(subject, action, mode, suppose?.at ?? powers.now());
   if (suppose || tool === null)
     return policies.decide(input(), { explain: suppose !== undefined && !suppose.brief });
   return policies.remembered({ action, caller, tool, mode, session }, input);
 }
 
 /** Whether a tool may be seen does not depend on the call, so a view leaves the arguments out. */
-function inputOf(
+export function policyInputOf(
   { caller, tool, requestedName, sessionId, arguments: given }: Subject,
   action: "view" | "execute",
   mode: Mode,

@@ -1,7 +1,7 @@
 // A policy set as files: which of them are enforced, which test them, and what data they bring along.
 import type { PolicyFiles } from "./policy.ts";
-import { parseJson, parseYaml } from "@ostiary/rego/documents";
-import { keyText, RegoObject, type Value } from "@ostiary/rego/values";
+import { DataFault, withDocument } from "@ostiary/rego/documents";
+import { RegoObject } from "@ostiary/rego/values";
 
 const MODULE = /\.rego$/;
 const TEST = /_test\.rego$/;
@@ -38,44 +38,4 @@ export function partsOf(files: PolicyFiles): PolicyParts & { readonly faults: Fi
     } else faults.push({ file, message: "expected .rego, .json, .yaml or .yml" });
   }
   return { modules, tests, data, faults };
-}
-
-export class DataFault extends Error {}
-
-/** Adds a document of data; its folders are its place, as OPA has it. Throws a DataFault. */
-export function withDocument(
-  data: RegoObject,
-  file: string,
-  folders: readonly string[],
-  text: string,
-): RegoObject {
-  const document = parseDocument(file, text);
-  if (!(document instanceof RegoObject) && folders.length === 0)
-    throw new DataFault("must hold an object: its keys are the top of data");
-  const placed = folders.reduceRight<Value>(
-    (inner, name) => RegoObject.of([[name, inner]]),
-    document,
-  );
-  return merged(data, placed as RegoObject, "data");
-}
-
-export function parseDocument(file: string, text: string): Value {
-  try {
-    return /\.ya?ml$/.test(file) ? parseYaml(text) : parseJson(text);
-  } catch (cause) {
-    throw new DataFault(cause instanceof Error ? cause.message : String(cause));
-  }
-}
-
-function merged(a: RegoObject, b: RegoObject, path: string): RegoObject {
-  const entries = new Map(a.entries());
-  for (const [key, value] of b.entries()) {
-    const old = entries.get(key);
-    const place = `${path}.${keyText(key)}`;
-    if (old === undefined) entries.set(key, value);
-    else if (old instanceof RegoObject && value instanceof RegoObject)
-      entries.set(key, merged(old, value, place));
-    else throw new DataFault(`gives ${place} a second time`);
-  }
-  return RegoObject.of([...entries]);
 }

@@ -59,7 +59,7 @@ import { endSignIn, listSignIns } from "./sign-ins.ts";
 import { getTenant, updateTenant } from "./tenant.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { getUsage, listPlans } from "./usage.ts";
-import { replayCalls } from "./replay.ts";
+import { getPolicyInput, replayCalls } from "./replay.ts";
 import * as serverLogin from "./servers/login.ts";
 import * as servers from "./servers/servers.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
@@ -175,6 +175,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   lookupResources,
   lookupSubjects,
   getRelationSchema,
+  getPolicyInput,
   replayCalls,
   ...Object.values(policies),
   ...Object.values(governance),

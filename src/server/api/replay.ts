@@ -1,7 +1,7 @@
 // What would change: recorded calls asked again under a draft, before it is published. Nothing runs.
 import { z } from "zod";
 import { endpoint, fieldFault } from "./endpoint.ts";
-import { iso, moment, time, toMs } from "./shapes.ts";
+import { executionId, executionNotFound, iso, jsonObject, moment, time, toMs } from "./shapes.ts";
 
 const MAX_CALLS = 10_000;
 const DAY_MS = 86_400_000;
@@ -66,5 +66,35 @@ export const replayCalls = endpoint({
         after: { ...one.after },
       })),
     };
+  },
+});
+
+export const getPolicyInput = endpoint({
+  name: "policies.getPolicyInput",
+  method: "GET",
+  path: "/policies/input",
+  access: "admin",
+  summary:
+    "What the policy is asked about a recorded call, to try a draft on it; nothing is decided",
+  input: z.strictObject({
+    executionId: executionId.optional().describe("Default: the newest call of the tenant"),
+  }),
+  output: z.object({
+    executionId: z.string().nullable().describe("Null: nothing is on record"),
+    input: jsonObject
+      .nullable()
+      .describe(
+        "As `input` has it, secrets masked; null when the tool does not exist any more, or the arguments were too large to keep",
+      ),
+    path: z.string().describe("Of the rule that decides: ostiary/tools/allow"),
+    tools: z
+      .record(z.string(), z.object({ enabled: z.boolean() }))
+      .describe("What `data.tools` holds"),
+  }),
+  async run({ executionId: id }, { caller, doors }) {
+    const found = await doors.policyQuestion(caller, id ?? null);
+    if (id !== undefined && found.executionId === null) throw executionNotFound(id);
+    const { input, path, tools, executionId: of } = found;
+    return { executionId: of, input: input && { ...input }, path, tools: { ...tools } };
   },
 });

@@ -1,7 +1,7 @@
 import { json } from "@codemirror/lang-json";
 import { yaml } from "@codemirror/lang-yaml";
 import { HighlightStyle, syntaxHighlighting, type LanguageSupport } from "@codemirror/language";
-import { type Diagnostic, linter, lintGutter } from "@codemirror/lint";
+import { type Diagnostic, linter, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -28,10 +28,14 @@ export interface EditorProps {
   readonly readOnly?: boolean;
   /** Shown at their lines; asked again after each change. */
   readonly faultsOf?: (text: string) => readonly Fault[] | Promise<readonly Fault[]>;
+  /** Instead of `faultsOf`: found elsewhere, shown at their lines as they are. */
+  readonly faults?: readonly Fault[];
   /** Ctrl-Enter. */
   readonly onSubmit?: () => void;
   /** Lines with a coloured ground, e.g. what was covered. */
   readonly extensions?: Extension;
+  /** Another object moves the cursor there and brings it into view. */
+  readonly goTo?: { readonly line: number; readonly column?: number } | null;
   /** The height, e.g. `h-96`. */
   readonly className?: string;
 }
@@ -110,7 +114,7 @@ export function CodeMirror(props: EditorProps) {
           EditorView.editable.of(!readOnly),
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorView.lineWrapping,
-          linting(() => latest.current.faultsOf),
+          latest.current.faultsOf ? linting(() => latest.current.faultsOf) : lintGutter(),
           given.current.of(latest.current.extensions ?? []),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) latest.current.onChange?.(update.state.doc.toString());
@@ -132,6 +136,27 @@ export function CodeMirror(props: EditorProps) {
     view.current?.dispatch({ effects: given.current.reconfigure(props.extensions ?? []) });
   }, [props.extensions]);
 
+  useEffect(() => {
+    const editor = view.current;
+    if (!editor || !props.faults) return;
+    const found = props.faults.map((fault) => diagnosticOf(editor.state, fault));
+    editor.dispatch(setDiagnostics(editor.state, found));
+    // A new editor knows nothing yet.
+  }, [props.faults, label, language, readOnly]);
+
+  useEffect(() => {
+    const editor = view.current;
+    if (!editor || !props.goTo) return;
+    const { line, column = 1 } = props.goTo;
+    const { from, to } = editor.state.doc.line(Math.min(Math.max(line, 1), editor.state.doc.lines));
+    const anchor = Math.min(from + column - 1, to);
+    editor.dispatch({
+      selection: { anchor, head: to },
+      effects: EditorView.scrollIntoView(anchor, { y: "center" }),
+    });
+    editor.focus();
+  }, [props.goTo]);
+
   return (
     <div
       ref={host}
@@ -144,13 +169,15 @@ function linting(faultsOf: () => EditorProps["faultsOf"]): Extension {
   const source = linter(
     async ({ state }) => {
       const faults = (await faultsOf()?.(state.doc.toString())) ?? [];
-      return faults.map((fault): Diagnostic => {
-        const line = state.doc.line(Math.min(Math.max(fault.line, 1), state.doc.lines));
-        const from = Math.min(line.from + Math.max((fault.column ?? 1) - 1, 0), line.to);
-        return { from, to: line.to, severity: fault.severity ?? "error", message: fault.message };
-      });
+      return faults.map((fault) => diagnosticOf(state, fault));
     },
     { delay: 300 },
   );
   return [source, lintGutter()];
+}
+
+function diagnosticOf({ doc }: EditorState, { line: at, column = 1, ...fault }: Fault): Diagnostic {
+  const line = doc.line(Math.min(Math.max(at, 1), doc.lines));
+  const from = Math.min(line.from + Math.max(column - 1, 0), line.to);
+  return { from, to: line.to, severity: fault.severity ?? "error", message: fault.message };
 }
