@@ -65,10 +65,17 @@ export function ButtonLink({
   small,
   className,
   ...rest
-}: LinkProps & {
+}: Omit<LinkProps, "to"> & {
+  /** Also the address of a page that other modules own, e.g. `/approvals/apr_1`. */
+  readonly to: string;
   readonly look?: Look;
   readonly small?: boolean;
   readonly className?: string;
 }) {
-  return <Link {...rest} className={cx(BASE, LOOKS[look], sized(small ?? false), className)} />;
+  return (
+    <Link
+      {...(rest as LinkProps)}
+      className={cx(BASE, LOOKS[look], sized(small ?? false), className)}
+    />
+  );
 }
