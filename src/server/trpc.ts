@@ -22,11 +22,13 @@ import { viewCatalogue } from "./api/catalogue.ts";
 import * as models from "./api/models.ts";
 import * as personas from "./api/personas.ts";
 import { getPreferences, updatePreferences } from "./api/preferences.ts";
+import { getConnections } from "./api/connect.ts";
 import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
 import { adminOnly, explainCall, explainMissing } from "./api/explain.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./api/history/stats.ts";
+import { getSeries } from "./api/history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
@@ -189,6 +191,7 @@ const router = t.router({
     rebuildHistory: mutation(rebuildHistory),
     getHistoryRebuild: query(getHistoryRebuild),
   }),
+  metrics: t.router({ getSeries: query(getSeries) }),
   explain: t.router({
     explainCall: query(explainCall),
     explainMissing: query(explainMissing),
@@ -211,6 +214,7 @@ const router = t.router({
   account: t.router({
     whoami: query(whoami),
     createLoginLink: mutation(createLoginLink),
+    getConnections: query(getConnections),
     getPreferences: query(getPreferences),
     updatePreferences: mutation(updatePreferences),
   }),

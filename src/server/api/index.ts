@@ -24,11 +24,13 @@ import * as capsules from "./capsules.ts";
 import { viewCatalogue } from "./catalogue.ts";
 import * as chatSessions from "./chat/sessions.ts";
 import * as turns from "./chat/turns.ts";
+import { getConnections } from "./connect.ts";
 import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall, explainMissing } from "./explain.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history/stats.ts";
+import { getSeries } from "./history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./history/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./keys.ts";
 import { events } from "./live.ts";
@@ -83,6 +85,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   getToolStatus,
   cancelToolExecution,
   getHistoryStats,
+  getSeries,
   rebuildHistory,
   getHistoryRebuild,
   explainCall,
@@ -117,6 +120,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   switchMode,
   whoami,
   createLoginLink,
+  getConnections,
   listSignIns,
   endSignIn,
   getTenant,
