@@ -19,6 +19,10 @@ const BASE =
 const sized = (small: boolean): string =>
   small ? "h-7 px-2 text-[13px]" : "h-8.5 px-3 text-[13.5px]";
 
+/** The looks of a button for what is none, e.g. a link out of the console. */
+export const buttonLook = (look: Look = "secondary", small = false): string =>
+  cx(BASE, LOOKS[look], sized(small));
+
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: Look;
   readonly small?: boolean;

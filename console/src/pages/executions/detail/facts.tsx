@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { visibleText } from "../../../ui/code.tsx";
 import { Copy } from "../../../ui/copy.tsx";
 import { Facts } from "../../../ui/page.tsx";
+import { PathLink } from "../../../ui/path-link.tsx";
 import { duration, exactTime, Time, useNow } from "../../../ui/time.tsx";
 import { Badge } from "../../../ui/verdict.tsx";
 import type { Filters } from "../filters.ts";
@@ -26,9 +27,9 @@ export function ExecutionFacts({ execution }: { readonly execution: Execution })
           [
             "Approval",
             approvalId === undefined ? undefined : (
-              <Link to={`/approvals/${approvalId}`}>
+              <PathLink to={`/approvals/${approvalId}`}>
                 {approval === undefined ? approvalId : `${approval.state}${decidedBy(approval)}`}
-              </Link>
+              </PathLink>
             ),
           ],
           [
