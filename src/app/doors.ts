@@ -5,6 +5,7 @@ import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
 import { maxFiles } from "../core/record/process-figures.ts";
 import type { Chat } from "../agents/chat/chat.ts";
 import type { Config } from "../config/config.ts";
+import { shownSettings } from "../config/shown.ts";
 import { sourcesOf } from "../contract/taint.ts";
 import type { Doors } from "../server/doors.ts";
 import { createAddressThrottle } from "../server/http/address-throttle.ts";
@@ -67,7 +68,7 @@ export function openDoors(base: Base, parts: DoorParts): OpenedDoors {
 }
 
 function doorsOf(base: Base, parts: DoorParts): Doors {
-  const { config, store, metrics, registry, settings, ids, now } = base;
+  const { config, options, store, metrics, registry, settings, ids, now } = base;
   const { record, telemetry, governance, identity, limits, reach } = parts;
   const { engine, gate, approvals, standing } = parts.engine;
   const { upstream } = reach;
@@ -131,6 +132,7 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     masker: record.masker,
     now,
     settings,
+    shownSettings: () => shownSettings({ config, origins: options.origins ?? {} }),
   };
 }
 

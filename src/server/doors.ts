@@ -103,6 +103,21 @@ export interface Doors {
   readonly masker: Pick<Masker, "valueInSlices">;
   readonly now: () => number;
   readonly settings: DoorSettings;
+  /** All settings of the server as people may see them. */
+  readonly shownSettings: () => readonly ShownSetting[];
+}
+
+export interface ShownSetting {
+  readonly key: string;
+  readonly value: unknown;
+  readonly source: "default" | "file" | "environment" | "flag";
+  readonly where: string;
+  readonly fallback: unknown;
+  readonly secret: boolean;
+  readonly description: string;
+  readonly expected: string;
+  readonly env: string;
+  readonly flag: string | null;
 }
 
 /** Content from outside that the clients of MCP sessions have read. A client without a session is known by its key. */

@@ -75,6 +75,7 @@ import { getToolDetails, listTools, registryStats, switchTool } from "./api/tool
 import { checkPermission, getPermissions, requirePermission } from "./api/permissions.ts";
 import { executePlan } from "./api/plans.ts";
 import { answerQuestion, listQuestions } from "./api/questions.ts";
+import { getSettings } from "./api/settings.ts";
 import { endSignIn, listSignIns } from "./api/sign-ins.ts";
 import * as sessions from "./api/chat/sessions.ts";
 import * as turns from "./api/chat/turns.ts";
@@ -254,6 +255,7 @@ const router = t.router({
     rollbackRelationSchema: mutation(relationSchema.rollback),
     endRelationSchemaTrial: mutation(relationSchema.endTrial),
   }),
+  settings: t.router({ getSettings: query(getSettings) }),
   tenant: t.router({ getTenant: query(getTenant), updateTenant: mutation(updateTenant) }),
   users: t.router({
     createUser: mutation(createUser),

@@ -51,6 +51,7 @@ import {
   lookupSubjects,
   writeRelationships,
 } from "./relationships/relationships.ts";
+import { getSettings } from "./settings.ts";
 import { endSignIn, listSignIns } from "./sign-ins.ts";
 import { getTenant, updateTenant } from "./tenant.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
@@ -123,6 +124,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   getConnections,
   listSignIns,
   endSignIn,
+  getSettings,
   getTenant,
   updateTenant,
   createUser,
