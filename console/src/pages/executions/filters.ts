@@ -58,10 +58,14 @@ export const activeFilters = (filters: Filters): readonly (readonly [Field, stri
   });
 
 /** Administrators see everybody's where no user is named. */
-export function historyInput({ status, ...filters }: Filters, isAdmin: boolean): HistoryInput {
+export function historyInput(
+  { status, search, ...filters }: Filters,
+  isAdmin: boolean,
+): HistoryInput {
   return {
     ...(isAdmin ? { userId: "*" } : {}),
     ...filters,
+    ...(search === undefined ? {} : { errorText: search }),
     ...(status === undefined ? {} : { status: status as Status }),
   };
 }

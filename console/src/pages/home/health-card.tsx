@@ -15,6 +15,14 @@ interface Readiness {
   readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly ms: number }[];
 }
 
+/** What the checks are of. */
+const PARTS: Readonly<Record<string, string>> = {
+  store: "Database",
+  relation: "Relationships",
+  policy: "Policies",
+  state: "Rate limits",
+};
+
 const REFRESH_MS = 30_000;
 
 export function HealthCard() {
@@ -30,7 +38,7 @@ export function HealthCard() {
             {checks.map(({ name, ok, ms }) => (
               <State
                 key={name}
-                name={name}
+                name={PARTS[name] ?? name}
                 tone={ok ? "ok" : "deny"}
                 word={ok ? "answers" : "does not answer"}
               >

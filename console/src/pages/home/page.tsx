@@ -1,6 +1,5 @@
 // What matters now; on a new installation, how to begin.
 import { useState } from "react";
-import { useSession } from "../../app/session.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Skeleton } from "../../ui/states.tsx";
 import { Budgets } from "./budgets.tsx";
@@ -11,7 +10,6 @@ import { TryIt } from "./try-it.tsx";
 import { WaitingApprovals } from "./waiting-approvals.tsx";
 
 export function HomePage() {
-  const { userId } = useSession();
   const last = useLastExecutions();
   // Said once: the first call must not take the card away from under whoever reads it.
   const [isNew, setNew] = useState<boolean | null>(null);
@@ -29,7 +27,7 @@ export function HomePage() {
       lead={
         isNew
           ? "Nothing has been called yet. Connect an AI client, or try what the gate does."
-          : `What happens behind this door, ${userId}.`
+          : "What waits for you, what was called last, and how this server is doing."
       }
     >
       {isNew ? connect : null}

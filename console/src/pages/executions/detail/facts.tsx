@@ -5,7 +5,7 @@ import { Copy } from "../../../ui/copy.tsx";
 import { Facts } from "../../../ui/page.tsx";
 import { PathLink } from "../../../ui/path-link.tsx";
 import { duration, exactTime, Time, useNow } from "../../../ui/time.tsx";
-import { Badge } from "../../../ui/verdict.tsx";
+import { Badge, CallBadge } from "../../../ui/verdict.tsx";
 import type { Filters } from "../filters.ts";
 import { type Execution, isOpen } from "../row.ts";
 
@@ -19,9 +19,10 @@ export function ExecutionFacts({ execution }: { readonly execution: Execution })
     <div className="grid gap-x-8 gap-y-1.5 lg:grid-cols-2">
       <Facts
         rows={[
+          ["Status", <CallBadge key="status" {...execution} />],
           ["Execution", <Id key="id" text={id} label="execution id" />],
           ["Started", <Started key="start" at={startTime} />],
-          ["Took", <Took key="took" execution={execution} />],
+          ["Took", isRefused(execution) ? undefined : <Took key="took" execution={execution} />],
           ["Error", execution.errorCode && <ErrorCode {...execution} />],
           ["What to do", remedy === undefined ? undefined : visibleText(remedy)],
           [
@@ -111,6 +112,10 @@ const Started = ({ at }: { readonly at: string }) => (
     <span className="text-muted">)</span>
   </>
 );
+
+/** It has not run. */
+const isRefused = ({ executionTime, error }: Execution): boolean =>
+  executionTime === 0 && error !== undefined;
 
 function Took({ execution }: { readonly execution: Execution }): ReactNode {
   const now = useNow(isOpen(execution) ? 500 : 60_000);

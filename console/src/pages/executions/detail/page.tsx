@@ -9,7 +9,6 @@ import { Card, Page } from "../../../ui/page.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { copyText } from "../../../ui/copy.tsx";
 import { notify } from "../../../ui/toast.tsx";
-import { CallBadge } from "../../../ui/verdict.tsx";
 import { type Execution, isOpen } from "../row.ts";
 import { DetailActions } from "./actions.tsx";
 import { DetailTabs } from "./detail-tabs.tsx";
@@ -45,7 +44,7 @@ export function ExecutionPage() {
           lead={<Summary execution={execution} />}
           actions={<DetailActions execution={execution} />}
         >
-          <Card title={<CallBadge {...execution} />}>
+          <Card>
             <ExecutionFacts execution={execution} />
           </Card>
           <Gate execution={execution} />

@@ -29,25 +29,34 @@ export function NoExecutions() {
 
 export function NothingFits({
   search,
+  further,
+  isBusy,
   onClear,
 }: {
   readonly search: { readonly searched: number; readonly of: number } | undefined;
+  /** Looks through older ones, where there are any. */
+  readonly further: (() => void) | null;
+  readonly isBusy: boolean;
   readonly onClear: () => void;
 }) {
-  const isPart = search !== undefined && search.searched < search.of;
+  const looked = search
+    ? `${search.searched.toLocaleString()} of ${search.of.toLocaleString()} executions were looked through.`
+    : "";
   return (
     <div data-state="filtered">
       <Empty
         title="No execution fits these filters"
-        text={
-          isPart
-            ? `${search.searched.toLocaleString()} of ${search.of.toLocaleString()} executions were looked through. Name a user or a time to look further.`
-            : "Take one away, or choose a longer time."
-        }
+        text={further ? looked : "Take one away, or choose a longer time."}
         action={
-          <Button look="primary" onClick={onClear}>
-            Clear the filters
-          </Button>
+          further ? (
+            <Button look="primary" busy={isBusy} onClick={further}>
+              Look through older ones
+            </Button>
+          ) : (
+            <Button look="primary" onClick={onClear}>
+              Clear the filters
+            </Button>
+          )
         }
       />
     </div>

@@ -61,7 +61,12 @@ export function ExecutionList({
     return (
       <Card>
         {activeFilters(filters).length > 0 ? (
-          <NothingFits search={list.search} onClear={onClear} />
+          <NothingFits
+            search={list.search}
+            further={hasNextPage ? () => void fetchNextPage() : null}
+            isBusy={isFetchingNextPage}
+            onClear={onClear}
+          />
         ) : (
           <NoExecutions />
         )}

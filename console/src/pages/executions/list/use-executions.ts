@@ -1,6 +1,6 @@
 // The list: pages of history from the newest on, and what happens meanwhile.
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { useCallback, useEffect, useMemo } from "react";
 import { useIsAdmin } from "../../../app/session.tsx";
 import { type Filters, historyInput } from "../filters.ts";
 import { merged, type Row } from "../row.ts";
@@ -22,8 +22,13 @@ export function useExecutions(filters: Filters, isHeld: boolean) {
     gcTime: 60_000,
     refetchOnWindowFocus: false,
   });
-  const { data } = query;
+  const { data, hasNextPage, isFetching, isError, fetchNextPage } = query;
   const loaded = useMemo(() => data?.pages.flatMap(({ rows }) => rows) ?? NONE, [data]);
+  // A page of a search may hold few, or none: so many are looked at one by one.
+  const isThin = loaded.length < ENOUGH_ROWS && (data?.pages.length ?? MOST_PAGES) < MOST_PAGES;
+  useEffect(() => {
+    if (isThin && hasNextPage && !isFetching && !isError) void fetchNextPage();
+  }, [isThin, hasNextPage, isFetching, isError, fetchNextPage]);
   const live = useLiveRows({
     filters,
     loaded,
@@ -45,15 +50,29 @@ export function useExecutions(filters: Filters, isHeld: boolean) {
     query,
     rows,
     /** Of the filtered set. */
-    total: first === undefined ? null : Math.max(first.total, loaded.length) + shown.length,
-    search: data?.pages.at(-1)?.search,
+    total:
+      first === undefined || (first.search && hasNextPage)
+        ? null
+        : Math.max(first.total, loaded.length) + shown.length,
+    search: lookedAt(data?.pages ?? []),
     newCount: live.waiting.length,
     hasMissed: live.hasMissed,
     showNew: live.show,
   };
 }
 
+const ENOUGH_ROWS = 30;
+const MOST_PAGES = 10;
 const NONE: readonly Row[] = [];
+
+/** Where executions are looked at one by one: how many of how many so far. */
+function lookedAt(pages: readonly RowPage[]): RowPage["search"] {
+  const searches = pages.flatMap(({ search }) => (search ? [search] : []));
+  const last = searches.at(-1);
+  if (!last) return undefined;
+  const searched = searches.reduce((sum, one) => sum + one.searched, 0);
+  return { searched, of: Math.max(last.of, searched) };
+}
 
 function together(
   shown: readonly Row[],
