@@ -15,7 +15,10 @@ import { createHttpDoor, type HttpDoor } from "../server/http/listener.ts";
 import { createCapacity } from "../server/http/capacity.ts";
 import { createMemoryState } from "../storage/state/memory.ts";
 import { mainThread } from "../util/async/time-slices.ts";
+import { readOwner } from "../storage/data-dir.ts";
 import type { Base } from "./base.ts";
+import { createDiagnosis } from "./diagnosis.ts";
+import { createExaminer } from "./doctor/examine.ts";
 import { createClientTaint } from "./client-taint.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
 import { outsideOf } from "./outside.ts";
@@ -132,6 +135,14 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     masker: record.masker,
     now,
     settings,
+    examine: createExaminer(() => ({
+      dataDir: config.dataDir,
+      owner: readOwner(config.dataDir),
+      config,
+      portGiven: options.origins?.["server.port"]?.source !== "default",
+      faults: [],
+    })),
+    diagnose: createDiagnosis(base, parts),
     shownSettings: () => shownSettings({ config, origins: options.origins ?? {} }),
   };
 }

@@ -105,7 +105,37 @@ export interface Doors {
   readonly settings: DoorSettings;
   /** All settings of the server as people may see them. */
   readonly shownSettings: () => readonly ShownSetting[];
+  /** The checks of `ostiary doctor`, on this machine. */
+  readonly examine: () => Promise<readonly DoctorFinding[]>;
+  readonly diagnose: () => Promise<Diagnosis>;
 }
+
+/** What one check of the doctor found. */
+export interface DoctorFinding {
+  readonly name: string;
+  readonly status: "ok" | "warning" | "failed" | "missing";
+  readonly detail: string;
+  readonly fix?: string;
+}
+
+/** What runs at the moment, beyond whether every part answers. */
+export interface Diagnosis {
+  readonly active: number;
+  readonly running: number;
+  readonly waiting: number;
+  readonly slots: number;
+  readonly approvalsPending: number;
+  /** Events that still have to be sent on; null: there is no sink. */
+  readonly outboxPending: number | null;
+  /** `sinceCheckpoint`: events that no checkpoint of this server covers yet. */
+  readonly ledger: { readonly head: number; readonly sinceCheckpoint: number };
+  readonly servers: readonly { name: string; up: boolean; breaker: BreakerState }[];
+  /** Native tools whose breaker is not closed. */
+  readonly tools: readonly { name: string; breaker: BreakerState }[];
+  readonly sandbox: { readonly ready: boolean; readonly reason: string | null };
+}
+
+type BreakerState = "closed" | "half_open" | "open";
 
 export interface ShownSetting {
   readonly key: string;

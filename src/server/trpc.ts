@@ -27,6 +27,7 @@ import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
 import { adminOnly, explainCall, explainMissing } from "./api/explain.ts";
+import { getDoctor, getHealth } from "./api/health.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./api/history/stats.ts";
 import { getSeries } from "./api/history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history/history.ts";
@@ -35,6 +36,7 @@ import { getToolMetrics } from "./api/metrics.ts";
 import {
   archiveEvents,
   getLedgerHead,
+  getVerification,
   makeCheckpoint,
   searchEvents,
   verifyLedger,
@@ -223,6 +225,7 @@ const router = t.router({
     searchEvents: query(searchEvents),
     getLedgerHead: query(getLedgerHead),
     verifyLedger: mutation(verifyLedger),
+    getVerification: query(getVerification),
     makeCheckpoint: mutation(makeCheckpoint),
     archiveEvents: mutation(archiveEvents),
   }),
@@ -255,6 +258,7 @@ const router = t.router({
     rollbackRelationSchema: mutation(relationSchema.rollback),
     endRelationSchemaTrial: mutation(relationSchema.endTrial),
   }),
+  health: t.router({ getHealth: query(getHealth), getDoctor: query(getDoctor) }),
   settings: t.router({ getSettings: query(getSettings) }),
   tenant: t.router({ getTenant: query(getTenant), updateTenant: mutation(updateTenant) }),
   users: t.router({

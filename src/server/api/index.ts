@@ -16,6 +16,7 @@ import {
   archiveEvents,
   exportLedger,
   getLedgerHead,
+  getVerification,
   makeCheckpoint,
   searchEvents,
   verifyLedger,
@@ -29,6 +30,7 @@ import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall, explainMissing } from "./explain.ts";
+import { getDoctor, getHealth } from "./health.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history/stats.ts";
 import { getSeries } from "./history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./history/history.ts";
@@ -115,6 +117,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   getLedgerHead,
   exportLedger,
   verifyLedger,
+  getVerification,
   makeCheckpoint,
   archiveEvents,
   getMode,
@@ -124,6 +127,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   getConnections,
   listSignIns,
   endSignIn,
+  getHealth,
+  getDoctor,
   getSettings,
   getTenant,
   updateTenant,
