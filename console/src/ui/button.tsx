@@ -75,6 +75,7 @@ export function ButtonLink({
   readonly look?: Look;
   readonly small?: boolean;
   readonly className?: string;
+  readonly onClick?: () => void;
 }) {
   return (
     <Link

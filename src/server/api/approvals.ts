@@ -5,6 +5,7 @@ import type { ApprovalNotice, Caller, Json, JsonObject } from "../../contract/ca
 import { AppError } from "../../contract/errors.ts";
 import type { StandingRuleRow } from "../../storage/store/store.ts";
 import type { Doors } from "../doors.ts";
+import { outcomeOf, outcomeShape } from "./approval-outcome.ts";
 import { endpoint } from "./endpoint.ts";
 import {
   cursorOf,
@@ -149,8 +150,14 @@ export const getApproval = endpoint({
   access: "caller",
   summary: "One approval",
   input: z.strictObject({ id: handle }),
-  output: approval,
-  run: async ({ id }, { caller, doors }) => view(await doors.approvals.show(caller, id), doors),
+  output: approval.extend({
+    outcome: outcomeShape.optional().describe("What became of the call, once it was decided"),
+  }),
+  async run({ id }, { caller, doors }) {
+    const row = await doors.approvals.show(caller, id);
+    const outcome = await outcomeOf(caller, row, doors);
+    return { ...view(row, doors), ...(outcome ? { outcome } : {}) };
+  },
 });
 
 const comment = z.string().trim().min(1).max(1000).optional().describe("Reaches the caller");
