@@ -167,9 +167,9 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "executions", () => {
       await page.getByText(/Stage arguments refused it/).waitFor();
       await page.getByRole("button", { name: /arguments deny/ }).waitFor();
       await page.getByText("FORBIDDEN / path_forbidden").first().waitFor();
-      expect(await page.getByRole("link", { name: "Explain" }).getAttribute("href")).toBe(
-        `/x/${id}`,
-      );
+      expect(
+        await page.locator("#content").getByRole("link", { name: "Explain" }).getAttribute("href"),
+      ).toBe(`/x/${id}`);
       expect(await axe()).toEqual([]);
       await picture(`execution-refused-${theme}`);
       expect(faults()).toEqual([]);

@@ -1,15 +1,18 @@
 // What matters now; on a new installation, how to begin.
 import { useState } from "react";
+import { useIsAdmin } from "../../app/session.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Skeleton } from "../../ui/states.tsx";
 import { Budgets } from "./budgets.tsx";
 import { ConnectCard } from "./connect-card.tsx";
+import { DoctorCard } from "./doctor-card.tsx";
 import { HealthCard } from "./health-card.tsx";
 import { LastExecutions, useLastExecutions } from "./last-executions.tsx";
 import { TryIt } from "./try-it.tsx";
 import { WaitingApprovals } from "./waiting-approvals.tsx";
 
 export function HomePage() {
+  const isAdmin = useIsAdmin();
   const last = useLastExecutions();
   // Said once: the first call must not take the card away from under whoever reads it.
   const [isNew, setNew] = useState<boolean | null>(null);
@@ -41,6 +44,7 @@ export function HomePage() {
         <div className="flex min-w-0 flex-col gap-4">
           <HealthCard />
           <Budgets />
+          {isAdmin ? <DoctorCard /> : null}
         </div>
       </div>
       {isNew ? null : connect}

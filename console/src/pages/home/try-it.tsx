@@ -7,7 +7,7 @@ import { useChange } from "../../api/query.ts";
 import { Button } from "../../ui/button.tsx";
 import { visibleText } from "../../ui/code.tsx";
 import { Card } from "../../ui/page.tsx";
-import { PathLink } from "../../ui/path-link.tsx";
+import { HrefLink } from "../../ui/href-link.tsx";
 import { Badge, type Tone } from "../../ui/verdict.tsx";
 
 interface Lesson {
@@ -77,7 +77,7 @@ function Answer({ outcome }: { readonly outcome: Outcome }) {
   if (approval)
     return (
       <Result tone="hold" sign="⏸" word="waiting" executionId={executionId}>
-        <PathLink to={`/approvals/${approval.id}`}>Decide it</PathLink>
+        <HrefLink href={`/approvals/${approval.id}`}>Decide it</HrefLink>
       </Result>
     );
   return (
@@ -97,7 +97,7 @@ function Refusal({ cause }: { readonly cause: unknown }) {
   return (
     <Result tone="deny" sign="⛔" word="denied" executionId={executionId}>
       {visibleText(message)}{" "}
-      {executionId === undefined ? null : <PathLink to={`/x/${executionId}`}>Explain</PathLink>}
+      {executionId === undefined ? null : <HrefLink href={`/x/${executionId}`}>Explain</HrefLink>}
     </Result>
   );
 }

@@ -4,7 +4,7 @@ import { visibleText } from "../../ui/code.tsx";
 import { Card } from "../../ui/page.tsx";
 import { Failed } from "../../ui/states.tsx";
 import { Countdown } from "../../ui/time.tsx";
-import { PathLink } from "../../ui/path-link.tsx";
+import { HrefLink } from "../../ui/href-link.tsx";
 import { Badge } from "../../ui/verdict.tsx";
 import { previewOf } from "../executions/row.ts";
 
@@ -31,8 +31,8 @@ export function WaitingApprovals() {
       <ul>
         {mine.slice(0, SHOWN).map((approval) => (
           <li key={approval.id} className="border-b border-line/60 last:border-0">
-            <PathLink
-              to={`/approvals/${approval.id}`}
+            <HrefLink
+              href={`/approvals/${approval.id}`}
               className="flex min-h-10 flex-wrap items-center gap-x-3 gap-y-0.5 px-4 py-1.5 text-text no-underline hover:bg-raised focus-visible:-outline-offset-2"
             >
               <Badge tone="hold">{approval.risk}</Badge>
@@ -44,7 +44,7 @@ export function WaitingApprovals() {
               <span className="text-muted">
                 <Countdown until={approval.expiresAt} />
               </span>
-            </PathLink>
+            </HrefLink>
           </li>
         ))}
       </ul>

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { visibleText } from "../../../ui/code.tsx";
 import { Copy } from "../../../ui/copy.tsx";
 import { Facts } from "../../../ui/page.tsx";
-import { PathLink } from "../../../ui/path-link.tsx";
+import { HrefLink } from "../../../ui/href-link.tsx";
 import { duration, exactTime, Time, useNow } from "../../../ui/time.tsx";
 import { Badge, CallBadge } from "../../../ui/verdict.tsx";
 import type { Filters } from "../filters.ts";
@@ -28,9 +28,9 @@ export function ExecutionFacts({ execution }: { readonly execution: Execution })
           [
             "Approval",
             approvalId === undefined ? undefined : (
-              <PathLink to={`/approvals/${approvalId}`}>
+              <HrefLink href={`/approvals/${approvalId}`}>
                 {approval === undefined ? approvalId : `${approval.state}${decidedBy(approval)}`}
-              </PathLink>
+              </HrefLink>
             ),
           ],
           [

@@ -49,9 +49,9 @@ export function FilterBar({
               <button
                 type="button"
                 onClick={() => set(field, "")}
-                aria-label={`Remove the filter ${FIELDS[field]} ${value}`}
                 className="inline-flex min-h-7 max-w-full items-center gap-1.5 rounded-full border border-line bg-surface px-2.5 text-[13px] hover:bg-raised"
               >
+                <span className="sr-only">Remove the filter</span>
                 <span className="text-muted">{FIELDS[field]}</span>
                 <span className="max-w-64 truncate">{shown(field, value)}</span>
                 <X size={13} aria-hidden />
