@@ -6,6 +6,7 @@ import { Button } from "../../ui/button.tsx";
 import { Copy } from "../../ui/copy.tsx";
 import { Select } from "../../ui/field.tsx";
 import type { Client } from "./client-steps.tsx";
+import { makeUser } from "./make-user.ts";
 import type { MadeKey } from "./made-keys.ts";
 
 type Level = NonNullable<Inputs["keys"]["createKey"]["level"]>;
@@ -63,18 +64,7 @@ const Secret = ({ text }: { readonly text: string }) => (
 );
 
 async function createKeyFor({ id, title }: Client, level: Level): Promise<MadeKey> {
-  if (!(await hasUser(id))) await api.users.createUser.mutate({ id, name: title });
+  await makeUser(id, title);
   const { id: keyId, secret } = await api.keys.createKey.mutate({ userId: id, name: id, level });
   return { clientId: id, keyId, secret };
-}
-
-async function hasUser(id: string): Promise<boolean> {
-  let after: string | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof api.users.listUsers.query>> =
-      await api.users.listUsers.query({ limit: 100, ...(after === null ? {} : { after }) });
-    if (page.items.some((user) => user.id === id)) return true;
-    after = page.next;
-  } while (after !== null);
-  return false;
 }

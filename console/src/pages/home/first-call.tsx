@@ -30,7 +30,7 @@ export function FirstCall({ client, keyId }: { readonly client: Client; readonly
     return (
       <p role="status" className="rounded-md border border-ok/40 bg-ok-soft px-3 py-2">
         <strong className="text-ok">✓ Connected.</strong> First call{" "}
-        <Link to="/executions/$id" params={{ id: first.id }}>
+        <Link to="/executions/$id" params={{ id: first.id }} className="underline">
           {first.toolName}
         </Link>
         , <Time at={first.startTime} />.

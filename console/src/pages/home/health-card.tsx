@@ -92,7 +92,10 @@ function LoadList({ load }: { readonly load: Load }) {
       ))}
       {servers.length === 0 ? (
         <li className="text-[13px] text-muted">
-          No upstream servers yet. <Link to="/servers">Add one</Link>
+          No upstream servers yet.{" "}
+          <Link to="/servers" className="underline">
+            Add one
+          </Link>
         </li>
       ) : null}
     </ul>

@@ -4,36 +4,41 @@ import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
 import { failureOf } from "../../api/failure.ts";
 import { useChange } from "../../api/query.ts";
+import { useIsAdmin } from "../../app/session.tsx";
 import { Button } from "../../ui/button.tsx";
 import { visibleText } from "../../ui/code.tsx";
 import { Card } from "../../ui/page.tsx";
 import { HrefLink } from "../../ui/href-link.tsx";
+import { askForApproval } from "./demo-agent.ts";
 import { Badge, type Tone } from "../../ui/verdict.tsx";
 
 interface Lesson {
   readonly label: string;
   readonly about: string;
-  readonly call: { readonly name: string; readonly arguments: Record<string, unknown> };
+  readonly run: (isAdmin: boolean) => Promise<Outcome>;
 }
+
+type Outcome = Awaited<ReturnType<typeof api.tools.executeTool.mutate>>;
 
 const LESSONS: readonly Lesson[] = [
   {
     label: "Run the demo call",
     about: "Asks for the time. A safe tool: it passes all stages and runs.",
-    call: { name: "system/time", arguments: {} },
+    run: () => api.tools.executeTool.mutate({ name: "system/time", arguments: {} }),
   },
   {
     label: "Show me a denial",
     about: "Reads a private SSH key. A rule forbids it, and says so.",
-    call: { name: "file/read", arguments: { path: "~/.ssh/id_ed25519" } },
+    run: () =>
+      api.tools.executeTool.mutate({
+        name: "file/read",
+        arguments: { path: "~/.ssh/id_ed25519" },
+      }),
   },
   {
     label: "Ask for an approval",
-    about: "Writes ostiary-demo.txt into the workspace. It waits until you agree.",
-    call: {
-      name: "file/write",
-      arguments: { path: "ostiary-demo.txt", content: "Hello from Ostiary\n" },
-    },
+    about: "An agent wants to write ostiary-demo.txt into the workspace. It waits until you agree.",
+    run: askForApproval,
   },
 ];
 
@@ -51,11 +56,12 @@ export function TryIt() {
   );
 }
 
-function LessonPart({ lesson: { label, about, call } }: { readonly lesson: Lesson }) {
-  const run = useChange(
-    () => api.tools.executeTool.mutate({ ...call, wait: call.name !== "file/write" }),
-    { refreshes: ["executions", "approvals"], quiet: true },
-  );
+function LessonPart({ lesson: { label, about, run: start } }: { readonly lesson: Lesson }) {
+  const isAdmin = useIsAdmin();
+  const run = useChange(() => start(isAdmin), {
+    refreshes: ["executions", "approvals"],
+    quiet: true,
+  });
   return (
     <>
       <Button busy={run.isPending} onClick={() => run.mutate(undefined)}>
@@ -70,14 +76,14 @@ function LessonPart({ lesson: { label, about, call } }: { readonly lesson: Lesso
   );
 }
 
-type Outcome = Awaited<ReturnType<typeof api.tools.executeTool.mutate>>;
-
 function Answer({ outcome }: { readonly outcome: Outcome }) {
   const { status, executionId, approval, gates } = outcome;
   if (approval)
     return (
       <Result tone="hold" sign="⏸" word="waiting" executionId={executionId}>
-        <HrefLink href={`/approvals/${approval.id}`}>Decide it</HrefLink>
+        <HrefLink className="underline" href={`/approvals/${approval.id}`}>
+          Decide it
+        </HrefLink>
       </Result>
     );
   return (
@@ -97,7 +103,11 @@ function Refusal({ cause }: { readonly cause: unknown }) {
   return (
     <Result tone="deny" sign="⛔" word="denied" executionId={executionId}>
       {visibleText(message)}{" "}
-      {executionId === undefined ? null : <HrefLink href={`/x/${executionId}`}>Explain</HrefLink>}
+      {executionId === undefined ? null : (
+        <HrefLink className="underline" href={`/x/${executionId}`}>
+          Explain
+        </HrefLink>
+      )}
     </Result>
   );
 }
@@ -122,7 +132,7 @@ function Result({
       </Badge>{" "}
       {children}{" "}
       {executionId === undefined ? null : (
-        <Link to="/executions/$id" params={{ id: executionId }}>
+        <Link to="/executions/$id" params={{ id: executionId }} className="underline">
           Open the execution
         </Link>
       )}

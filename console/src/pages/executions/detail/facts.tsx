@@ -16,7 +16,7 @@ export function ExecutionFacts({ execution }: { readonly execution: Execution })
   const rerunOf = textIn(metadata, "rerunOf");
   const { approvalId, approval, sessionId, traceId, remedy } = execution;
   return (
-    <div className="grid gap-x-8 gap-y-1.5 lg:grid-cols-2">
+    <div className="grid items-start gap-x-8 gap-y-1.5 lg:grid-cols-2">
       <Facts
         rows={[
           ["Status", <CallBadge key="status" {...execution} />],

@@ -6,7 +6,7 @@ import { CallBadge } from "../../../ui/verdict.tsx";
 import type { Row } from "../row.ts";
 
 export const COLUMNS: readonly Column<Row>[] = [
-  { id: "status", header: "Status", width: "w-32", cell: (row) => <CallBadge {...row} /> },
+  { id: "status", header: "Status", width: "w-30", cell: (row) => <CallBadge {...row} /> },
   {
     id: "tool",
     header: "Call",
@@ -50,6 +50,7 @@ export const COLUMNS: readonly Column<Row>[] = [
     header: "Started",
     width: "w-30",
     align: "right",
+    wideOnly: true,
     cell: ({ startTime }) => <Time at={startTime} />,
   },
 ];
