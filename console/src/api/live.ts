@@ -35,7 +35,7 @@ const NAMES = [
   "question.declined",
   "mode.changed",
   "mode.proposed",
-  "lagged",
+  "stream.lagged",
 ] as const;
 
 /** Which cached answers an event makes stale, by the first word of its name. */
@@ -44,7 +44,7 @@ const STALE: Readonly<Record<string, readonly string[]>> = {
   approval: ["approvals", "executions"],
   question: ["questions"],
   mode: ["mode"],
-  lagged: ["executions", "approvals", "questions", "mode"],
+  stream: ["executions", "approvals", "questions", "mode"],
 };
 /** At most one refresh of a noun in this time, however many events arrive. */
 const REFRESH_MS = 1_000;
@@ -120,6 +120,7 @@ function readStream(
   let delayMs = 500;
   const open = (): void => {
     const query = new URLSearchParams();
+    if (everyone) query.set("everyone", "true");
     if (last > 0) query.set("after", String(last));
     const source = new EventSource(`/api/v1/events?${query}`);
     source.addEventListener("open", () => {

@@ -46,7 +46,8 @@ function Commands({ onClose }: { readonly onClose: () => void }) {
   const tools = useData(["tools", "names"], (signal) => api.tools.listTools.query({}, { signal }));
   const go = (to: string): void => {
     onClose();
-    void navigate({ to });
+    // Some have search parameters.
+    void navigate({ href: to });
   };
   const pasted = text.trim();
   const byId = BY_PREFIX.find(([pattern]) => pattern.test(pasted));

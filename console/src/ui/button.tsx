@@ -19,6 +19,10 @@ const BASE =
 const sized = (small: boolean): string =>
   small ? "h-7 px-2 text-[13px]" : "h-8.5 px-3 text-[13.5px]";
 
+/** The looks of a button for what is none, e.g. a link out of the console. */
+export const buttonLook = (look: Look = "secondary", small = false): string =>
+  cx(BASE, LOOKS[look], sized(small));
+
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: Look;
   readonly small?: boolean;
@@ -65,11 +69,18 @@ export function ButtonLink({
   small,
   className,
   ...rest
-}: LinkProps & {
+}: Omit<LinkProps, "to"> & {
+  /** Also the address of a page that other modules own, e.g. `/approvals/apr_1`. */
+  readonly to: string;
   readonly look?: Look;
   readonly small?: boolean;
   readonly className?: string;
   readonly onClick?: () => void;
 }) {
-  return <Link {...rest} className={cx(BASE, LOOKS[look], sized(small ?? false), className)} />;
+  return (
+    <Link
+      {...(rest as LinkProps)}
+      className={cx(BASE, LOOKS[look], sized(small ?? false), className)}
+    />
+  );
 }

@@ -111,11 +111,8 @@ export function VerdictBadge({ verdict }: { readonly verdict: string }) {
 const REFUSALS = new Set([
   "FORBIDDEN",
   "NOT_FOUND",
-  "RATE_LIMITED",
   "TOO_MANY_REQUESTS",
-  "PAYMENT_REQUIRED",
-  "QUOTA_EXCEEDED",
-  "BUDGET_EXCEEDED",
+  "BUDGET_EXHAUSTED",
   "UNAUTHORIZED",
 ]);
 

@@ -124,7 +124,7 @@ export const getToolHistory = endpoint({
       .object({ searched: z.int(), of: z.int() })
       .optional()
       .describe(
-        "With traceId or errorText: how many were looked at, of how many there are; figures are of those",
+        "With traceId or errorText, and of everybody's with any filter: how many were looked at, of how many there are; figures are of those",
       ),
   }),
   async run(input, context) {

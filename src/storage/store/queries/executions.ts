@@ -47,7 +47,7 @@ export function olderThan<O>(query: ExecutionQuery<O>, row: RowKey): ExecutionQu
 }
 
 /** An unknown id falls back to everything older than its time. */
-const seqOf = ({ id }: RowKey) =>
+export const seqOf = ({ id }: RowKey) =>
   sql<number>`coalesce((select seq from ${sql.table("executions")} where id = ${id}), 0)`;
 
 export function isOpen(status: Status): boolean {

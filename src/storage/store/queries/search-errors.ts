@@ -31,22 +31,36 @@ export async function searchErrors(
   after: RowKey | undefined,
 ): Promise<Looked> {
   const looked = await newest(database, filter, after);
-  const said = new Set(looked.error_seq);
-  const referred = await endsOf(database, "events", said, text);
-  // Rows of earlier releases refer to nothing, and what others refer to may be archived: those are asked for their
-  // own end.
-  const isAlone = (i: number): boolean => !referred.has(looked.error_seq[i] ?? 0);
-  const alone = referred.size === said.size ? [] : looked.seq.filter((_, i) => isAlone(i));
-  const own = await endsOf(database, "executions", new Set(alone), text);
-  const matches: Match[] = [];
-  looked.seq.forEach((seq, i) => {
-    const status = referred.get(looked.error_seq[i] ?? 0) ?? own.get(seq);
-    if (status) matches.push({ seq, status, ms: looked.duration_ms[i] ?? 0 });
+  const said = await sayingSo(database, looked, text);
+  const matches = looked.seq.flatMap((seq, i): Match[] => {
+    const status = said.get(seq);
+    return status === undefined ? [] : [{ seq, status, ms: looked.duration_ms[i] ?? 0 }];
   });
   const searched = looked.seq.length;
   const isAll = searched < SEARCH_LIMIT;
   const of = isAll && after === undefined ? searched : await howMany(database, filter);
   return { matches, searched, of, goOn: isAll ? null : (looked.seq.at(-1) ?? null) };
+}
+
+/** Those among unsuccessful ones that say `text`, by their numbers, with how each ended. */
+export async function sayingSo(
+  database: Database,
+  looked: { readonly seq: readonly number[]; readonly error_seq: readonly (number | null)[] },
+  text: string,
+): Promise<ReadonlyMap<number, RollupStatus>> {
+  const referredTo = new Set(looked.error_seq);
+  const referred = await endsOf(database, "events", referredTo, text);
+  // Rows of earlier releases refer to nothing, and what others refer to may be archived: those are asked for their
+  // own end.
+  const isAlone = (i: number): boolean => !referred.has(looked.error_seq[i] ?? 0);
+  const alone = referred.size === referredTo.size ? [] : looked.seq.filter((_, i) => isAlone(i));
+  const own = await endsOf(database, "executions", new Set(alone), text);
+  const found = new Map<number, RollupStatus>();
+  looked.seq.forEach((seq, i) => {
+    const status = referred.get(looked.error_seq[i] ?? 0) ?? own.get(seq);
+    if (status) found.set(seq, status);
+  });
+  return found;
 }
 
 function newest(database: Database, filter: OneUsers, after: RowKey | undefined) {

@@ -4,18 +4,10 @@ import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database } from "../database.ts";
 import { traceKeyOf } from "../execution-fields.ts";
-import type { RowKey } from "../store.ts";
+import type { HistoryFilter, RowKey } from "../store.ts";
 import { arraysOf, isAmong } from "./arrays.ts";
 import { filtered, olderThan } from "./executions.ts";
-import {
-  endStatus,
-  saysSo,
-  UNSUCCESSFUL,
-  type Looked,
-  type Match,
-  type OneUsers,
-  type Said,
-} from "./search.ts";
+import { endStatus, saysSo, UNSUCCESSFUL, type Looked, type Match, type Said } from "./search.ts";
 
 /** Executions of one trace that are looked at, and bodies that are read at once; then others have their turn. */
 const [MOST, STRETCH] = [1_000, 250];
@@ -25,7 +17,7 @@ const COLUMNS = ["seq", "status", "cancel_reason", "duration_ms", "end_seq"] as 
 
 export async function searchTrace(
   database: Database,
-  filter: OneUsers,
+  filter: HistoryFilter,
   { traceId, text }: { readonly traceId: string; readonly text: string | undefined },
   after: RowKey | undefined,
 ): Promise<Looked> {

@@ -9,9 +9,10 @@ import type { EndBody, Found, HistoryFilter, HistoryPage, RowKey, SearchFilter }
 import type { RollupStatus } from "../tables/tables.ts";
 import { tallyParts } from "./parts.ts";
 import { searchErrors } from "./search-errors.ts";
+import { searchEverybody } from "./search-everybody.ts";
 import { searchTrace } from "./search-trace.ts";
 
-export type OneUsers = HistoryFilter & Pick<SearchFilter, "userId">;
+export type OneUsers = HistoryFilter & { readonly userId: string };
 
 /** In the words of the index. */
 export const UNSUCCESSFUL: RawBuilder<SqlBool> = sql`status in ('failed', 'cancelled')`;
@@ -38,9 +39,12 @@ export async function search(
   { limit, offset = 0, after }: HistoryPage,
 ): Promise<Omit<Found, "rows"> & { readonly seqs: number[] }> {
   const text = errorText?.toLowerCase();
-  const { matches, searched, of, goOn } = await (traceId === undefined
-    ? searchErrors(database, filter, text ?? "", after)
-    : searchTrace(database, filter, { traceId, text }, after));
+  const { userId } = filter;
+  const { matches, searched, of, goOn } = await (traceId !== undefined
+    ? searchTrace(database, filter, { traceId, text }, after)
+    : userId === undefined
+      ? searchEverybody(database, filter, text, after)
+      : searchErrors(database, { ...filter, userId }, text ?? "", after));
   const page = matches.slice(offset, offset + limit);
   const last = matches.length > offset + limit ? (page.at(-1)?.seq ?? null) : goOn;
   const next = last === null ? null : await keyOf(database, last);

@@ -64,7 +64,6 @@ export interface HistoryFilter {
 
 /** With what no index answers alone: rows are looked at one by one, newest first, and not without end. */
 export interface SearchFilter extends HistoryFilter {
-  readonly userId: string;
   readonly traceId?: string;
   /** Part of message, code or reason of an error, in any case of letters. */
   readonly errorText?: string;

@@ -41,6 +41,33 @@ export function searchSuite(store: () => Store, ground: () => Ground): void {
   const found = async (errorText: string, filter: Partial<SearchFilter> = {}) =>
     ids((await search({ errorText, ...filter })).rows).join(" ");
 
+  test("everybody's by any filter: in order of arrival, with figures of the ones that fit, in pages", async () => {
+    await fail(
+      { id: "a", userId: "bob", error: "Disk full" },
+      { id: "b", at: T0 + 1, error: "Disk full" },
+      { id: "c", at: T0 + 2, error: "Out of memory" },
+      { id: "d", at: T0 + 3, error: "Disk full", tenantId: "other" },
+    );
+    await finish(store(), { id: "e", at: T0 + 4, userId: "bob" }, { id: "f", at: T0 + 5 });
+    const of = (filter: Partial<SearchFilter>, page: HistoryPage = { limit: 50 }) =>
+      store().executions.search({ tenantId: ANN.tenantId, ...filter }, page);
+    const failed = await of({ status: "failed" });
+    expect(ids(failed.rows)).toEqual(["c", "b", "a"]);
+    expect(failed).toMatchObject({
+      searched: 5,
+      of: 5,
+      next: null,
+      figures: { total: 3, failed: 3 },
+    });
+    expect(ids((await of({ errorText: "disk" })).rows)).toEqual(["b", "a"]);
+    expect(ids((await of({ status: "success" })).rows)).toEqual(["f", "e"]);
+    const first = await of({ status: "failed" }, { limit: 2 });
+    expect([ids(first.rows), first.next?.id]).toEqual([["c", "b"], "b"]);
+    const after = first.next ? { after: first.next } : {};
+    expect(ids((await of({ status: "failed" }, { limit: 2, ...after })).rows)).toEqual(["a"]);
+    expect((await of({ status: "running" })).rows).toEqual([]);
+  });
+
   describe("text in errors", () => {
     test("R186: one that was said before, by anybody, in any group, is found for each alike", async () => {
       await fail({ id: "a", userId: "bob", error: "Disk full" });
