@@ -17,6 +17,8 @@ export interface Suppose {
   readonly mode?: Mode;
   /** Epoch ms. */
   readonly at?: number;
+  /** Only the decision counts: engines need not say what they read for it. */
+  readonly brief?: true;
 }
 
 /** Why a person must be asked, and how. Collected from the stages, answered by the last one. */

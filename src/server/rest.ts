@@ -82,18 +82,26 @@ async function answered(
   if ("stream" in e) {
     const release = doors.capacity.openStream(caller);
     const watch = watchCaller(doors, caller);
-    return eventStream({
-      open(signal) {
-        signal.addEventListener("abort", release, { once: true });
-        return untilLeft(e.stream(input, { ...context, signal, callerNow: watch.caller }), release);
-      },
-      signal: context.signal,
-      revoked: watch.signal,
-      onEnd() {
-        release();
-        watch.end();
-      },
-    });
+    const onEnd = (): void => {
+      release();
+      watch.end();
+    };
+    try {
+      return eventStream({
+        open(signal) {
+          signal.addEventListener("abort", release, { once: true });
+          const now = { ...context, signal, callerNow: watch.caller };
+          return untilLeft(e.stream(input, now), release);
+        },
+        signal: context.signal,
+        revoked: watch.signal,
+        onEnd,
+      });
+    } catch (cause) {
+      // Refused before the stream began.
+      onEnd();
+      throw cause;
+    }
   }
   if ("download" in e) {
     const { headers, body } = await e.download(input, context);

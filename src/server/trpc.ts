@@ -18,6 +18,7 @@ import {
 import * as agents from "./api/agents.ts";
 import * as assets from "./api/assets.ts";
 import * as capsules from "./api/capsules.ts";
+import { viewCatalogue } from "./api/catalogue.ts";
 import * as models from "./api/models.ts";
 import * as personas from "./api/personas.ts";
 import { getPreferences, updatePreferences } from "./api/preferences.ts";
@@ -171,6 +172,7 @@ async function run<I extends z.ZodObject, O extends z.ZodType>(
 const router = t.router({
   tools: t.router({
     listTools: query(listTools),
+    viewCatalogue: query(viewCatalogue),
     executeTool: mutation(executeTool),
     executePlan: mutation(executePlan),
     getToolStatus: query(getToolStatus),

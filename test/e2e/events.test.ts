@@ -7,7 +7,16 @@ import { slowTool } from "../fixtures/slow-tool.ts";
 interface Event {
   id: number;
   event: string;
-  data: { id: string; toolName: string; status: string; cancelReason?: string };
+  data: {
+    id: string;
+    toolName: string;
+    status: string;
+    cancelReason?: string;
+    userId: string;
+    startTime: string;
+    executionTime?: number;
+    errorCode?: string | null;
+  };
 }
 
 /** A reader of one stream; events gather in `events`. */
@@ -152,12 +161,81 @@ describe("events", () => {
     await app.api("POST", "/executions", { key: ann, body: { name: "no/such" } });
     await until(() => reader.events.length >= 2);
     const plain = reader.events.map(({ event, data: { id: _, ...data } }) =>
-      JSON.stringify({ event, ...data, at: null, executionTime: 0 }).replace(
+      JSON.stringify({ event, ...data, at: null, startTime: null, executionTime: 0 }).replace(
         "system/time",
         "no/such",
       ),
     );
     expect(plain[0]).toBe(plain[1]);
+    reader.close();
+  });
+
+  test("an administrator follows everybody's executions, with all that a list shows of them", async () => {
+    const reader = await Reader.open(app, app.adminKey, {}, "?everyone=true");
+    const own = await Reader.open(app, app.adminKey);
+    await until(() => reader.comments > 0 && own.comments > 0);
+    const good = await echo("theirs");
+    const bad = await app.api("POST", "/executions", {
+      key: ann,
+      body: { name: "system/echo", arguments: {} },
+    });
+    await echo("mine", app.adminKey);
+    await until(() => reader.events.length >= 5 && own.events.length >= 2);
+    const [start, end, refused, ...mine] = reader.events;
+    const row = { id: good.body.executionId as string, toolName: "system/echo", userId: "ann" };
+    expect(start).toMatchObject({
+      event: "tool.execution.start",
+      data: { ...row, status: "running", startTime: expect.stringMatching(/Z$/) as string },
+    });
+    expect(end?.data).toMatchObject({
+      ...row,
+      status: "success",
+      startTime: start?.data.startTime,
+      executionTime: expect.any(Number) as number,
+      errorCode: null,
+    });
+    expect(refused?.data).toMatchObject({
+      id: bad.body.execution_id as string,
+      status: "failed",
+      errorCode: "BAD_REQUEST",
+      errorReason: "invalid_arguments",
+    });
+    // Their own are told once, and what follows only them is not told of others.
+    expect(mine.map((each) => each.data.userId)).toEqual(["owner", "owner"]);
+    expect(own.events.map((each) => each.data.userId)).toEqual(["owner", "owner"]);
+    const again = await Reader.open(
+      app,
+      app.adminKey,
+      {},
+      `?everyone=true&after=${start?.id ?? 0}`,
+    );
+    await until(() => again.events.length >= 4);
+    expect(again.events).toEqual(reader.events.slice(1));
+    for (const each of [reader, own, again]) each.close();
+  });
+
+  test("others may not, however often they ask", async () => {
+    for (let i = 0; i < 20; i++) {
+      const { status, body } = await app.api("GET", "/events?everyone=true", { key: ann });
+      expect([status, body.reason]).toEqual([403, "admin_only"]);
+    }
+    const reader = await Reader.open(app, ann);
+    expect(reader.response.status).toBe(200);
+    reader.close();
+  });
+
+  test("an administrator who becomes a user hears only their own from then on", async () => {
+    const key = await newUser(app, "eva", { level: "admin" });
+    await app.api("PATCH", "/users/eva", { body: { role: "admin" } });
+    const reader = await Reader.open(app, key, {}, "?everyone=true");
+    await until(() => reader.comments > 0);
+    await echo("before");
+    await until(() => reader.events.length >= 2);
+    await app.api("PATCH", "/users/eva", { body: { role: "user" } });
+    await echo("after");
+    await echo("eva's", key);
+    await until(() => reader.events.length >= 4);
+    expect(reader.events.map((each) => each.data.userId)).toEqual(["ann", "ann", "eva", "eva"]);
     reader.close();
   });
 

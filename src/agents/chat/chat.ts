@@ -1,5 +1,6 @@
 // Conversations for the doors: sessions, messages and their branches, turns that are sent, watched and stopped.
 import type { Caller, JsonObject, Trace } from "../../contract/call.ts";
+import type { Taint } from "../../contract/taint.ts";
 import type {
   MessageRow,
   QuestionRow,
@@ -53,6 +54,11 @@ export interface TurnView {
 export interface Chat {
   createSession(caller: Caller, request: NewSession): Promise<SessionRow>;
   getSession(caller: Caller, id: string): Promise<SessionRow>;
+  /** Who acts in a session of the caller: what all its parts allow today, and what was read in it from outside. */
+  callerIn(
+    caller: Caller,
+    id: string,
+  ): Promise<{ readonly caller: Caller; readonly taint: readonly Taint[] }>;
   listSessions(
     caller: Caller,
     filter: { search: string; includeEnded: boolean },

@@ -1,6 +1,7 @@
 // What a person does with sessions as a whole: opens, lists, changes, reopens, ends and removes them.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
+import { readBy } from "../../contract/taint.ts";
 import type { SessionRow } from "../../storage/store/store.ts";
 import type { Chat, ChatPowers, NewSession } from "./chat.ts";
 import { busy, partsOf, requireMessage, requireSession } from "./session.ts";
@@ -9,6 +10,7 @@ type Sessions = Pick<
   Chat,
   | "createSession"
   | "getSession"
+  | "callerIn"
   | "listSessions"
   | "updateSession"
   | "reopenSession"
@@ -22,6 +24,11 @@ export function createSessions(p: ChatPowers, stop: Chat["stop"]): Sessions {
   return {
     createSession: (caller, request) => createSession(caller, request, p),
     getSession: (caller, id) => requireSession(caller, id, p),
+    async callerIn(caller, id) {
+      const session = await requireSession(caller, id, p);
+      const parts = await partsOf(session, caller, p);
+      return { caller: parts.caller, taint: readBy("chat", session.taint) };
+    },
     listSessions: (caller, filter, page) => store.sessions.list(caller, filter, page),
     async updateSession(caller, id, change) {
       const session = await requireSession(caller, id, p);

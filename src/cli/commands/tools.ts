@@ -48,7 +48,7 @@ export function define(command: Command, cli: Cli): void {
       .option("--tag <tags...>", "only tools with all of these tags")
       .option("--deprecated", "deprecated ones too");
 
-  command.usage("[list|show|search] [options]");
+  command.usage("[list|show|search|view] [options]");
   filters(command.command("list", { isDefault: true }))
     .description("tools you may use")
     .argument("[word]")
@@ -61,6 +61,15 @@ export function define(command: Command, cli: Cli): void {
     .description("tools whose name or description holds the text")
     .action((text: string, options: ListOptions) => list(options, text));
   command
+    .command("view")
+    .description("every tool as a caller would meet it: runs, asks, barred, hidden")
+    .option("--as <user>", "as this user, or this key (key_…), would (administrators)")
+    .option("--capsule <id>", "as if the key belonged to this capsule")
+    .option("--session <id>", "as who acts in this chat session")
+    .option("--mode <mode>", "as if the house were in this mode")
+    .option("--at <time>", "as if policies were asked then (administrators)")
+    .action((options: ViewOptions) => view(cli, options));
+  command
     .command("show <tool>")
     .description("one tool: schemas, risk, figures")
     .action(async (tool: string) => {
@@ -70,6 +79,46 @@ export function define(command: Command, cli: Cli): void {
       if (cli.flags.json) return cli.term.printJson(answer);
       showTool(cli, answer);
     });
+}
+
+interface ViewOptions {
+  as?: string;
+  capsule?: string;
+  session?: string;
+  mode?: string;
+  at?: string;
+}
+
+interface ViewAnswer {
+  readonly tools: readonly {
+    readonly name: string;
+    readonly risk: string;
+    readonly state: string;
+    readonly verdict: { readonly stage: string; readonly message: string } | null;
+  }[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+async function view(cli: Cli, { as, capsule, session, mode, at }: ViewOptions): Promise<void> {
+  const api = await cli.connect(as === undefined && at === undefined ? "caller" : "admin");
+  const answer = await api.post<ViewAnswer>("tools/view", {
+    as,
+    capsuleId: capsule,
+    sessionId: session,
+    mode: mode?.toUpperCase(),
+    at,
+  });
+  if (cli.flags.json) return cli.term.printJson(answer);
+  const rows = answer.tools.map(({ name, state, risk, verdict }) => [
+    name,
+    state,
+    risk,
+    verdict?.stage ?? "",
+    short(verdict?.message ?? "", 70),
+  ]);
+  printTable(cli, ["tool", "state", "risk", "stage", "why"], rows);
+  const counts = Object.entries(answer.counts).map(([state, count]) => `${count} ${state}`);
+  cli.term.note(counts.join(", "));
 }
 
 function showTool(cli: Cli, { tool, metrics, userStats }: ToolDetails): void {

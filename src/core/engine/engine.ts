@@ -3,6 +3,7 @@ import type { Caller, CallRequest, Outcome } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { CallObserver } from "../../telemetry/observer.ts";
 import type { ActiveEntry, ActiveView } from "../run/active.ts";
+import { viewCatalogue, type CatalogueEntry, type CatalogueQuestion } from "./catalogue.ts";
 import { admit, isAdmitted, refuseWhileDraining, shuttingDown, type Admitted } from "./admit.ts";
 import { discover, find, type VisibleToolsCache } from "./discover.ts";
 import { explain, explainPast, type ExplainRequest, type Explanation } from "./explain.ts";
@@ -12,7 +13,7 @@ import type { EnginePowers } from "./powers.ts";
 import { settle } from "./settle.ts";
 import { cancel, drain } from "./stop.ts";
 
-export type { ActiveView, EnginePowers, Explanation, ExplainRequest };
+export type { ActiveView, CatalogueEntry, EnginePowers, Explanation, ExplainRequest };
 
 export interface Engine {
   /**
@@ -22,6 +23,11 @@ export interface Engine {
   discover(caller: Caller): Promise<readonly Tool[]>;
   /** One visible tool by any of its names, else null. */
   find(caller: Caller, name: string): Promise<Tool | null>;
+  /**
+   * Every registered tool as this caller would meet it, hidden ones included; sorted by wire name. For doors that show
+   * it to administrators, or leave out what `discover` does not list. Throws as `discover` does.
+   */
+  catalogue(caller: Caller, question: CatalogueQuestion): Promise<readonly CatalogueEntry[]>;
   /** The whole path; waits for the end. A failure is a value; it throws only when nothing could be recorded. */
   execute(caller: Caller, request: CallRequest): Promise<Outcome>;
   /**
@@ -100,6 +106,7 @@ export function createEngine(p: EnginePowers): Engine {
     follow: (caller, executionId, wait) => follow(caller, executionId, wait, { ...p, resume }),
     discover: (caller) => discover(caller, p, visibleTools),
     find: (caller, name) => find(caller, name, p),
+    catalogue: (caller, question) => viewCatalogue(caller, question, p),
     explain: (caller, request, reader) => explain(caller, request, p, reader),
     explainPast: (caller, executionId) => explainPast(caller, executionId, p),
     cancel: (caller, executionId, note) => cancel(caller, executionId, note ?? null, p),

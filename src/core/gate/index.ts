@@ -32,6 +32,7 @@ export const EXECUTE: readonly Stage[] = [
 /** The stages whose rules people edit: a replay of recorded calls asks only these. */
 export const REPLAYED: readonly Stage[] = [relationship, policy, mode, argumentRules];
 
+export { argumentRules, input };
 export { decide, faultOfVerdict, undo } from "./decide.ts";
 export { judge, newTrail } from "./stage.ts";
 export type { Decision, GatePowers, Stage, Trail } from "./stage.ts";

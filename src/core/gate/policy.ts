@@ -47,7 +47,7 @@ function executeDecision(
 
 /** Usually there is nothing to add, and then no object is made. */
 function allowedBy(judged: PolicyJudgement, subject: Subject): Decision {
-  return judged.shadow || subject.suppose
+  return judged.shadow || (subject.suppose && !subject.suppose.brief)
     ? { ...allow(), ...policyDetails(judged, subject) }
     : allow();
 }
@@ -78,7 +78,8 @@ function askPolicy(
   const { caller, tool, sessionId: session, suppose } = subject;
   const mode = suppose?.mode ?? powers.mode.current().mode;
   const input = () => inputOf(subject, action, mode, suppose?.at ?? powers.now());
-  if (suppose || tool === null) return policies.decide(input(), { explain: suppose !== undefined });
+  if (suppose || tool === null)
+    return policies.decide(input(), { explain: suppose !== undefined && !suppose.brief });
   return policies.remembered({ action, caller, tool, mode, session }, input);
 }
 

@@ -25,7 +25,7 @@ function afterView(
   subject: Subject,
   powers: GatePowers,
 ): Decision | Promise<Decision> {
-  if (subject.suppose) return explained(view, subject, powers);
+  if (subject.suppose && !subject.suppose.brief) return explained(view, subject, powers);
   const { tool } = subject;
   if (view.has !== "yes" || tool === null) return notFound(subject);
   if (subject.action === "view") return allow();

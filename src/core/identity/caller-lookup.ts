@@ -1,12 +1,12 @@
 // Whom a user or a key stands for, so that an answer can be explained as that caller would get it.
-import type { Caller } from "../../contract/call.ts";
+import { mandateOf, narrowed, type Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { KeyRow } from "../../storage/store/store.ts";
 import { ours } from "./directory-faults.ts";
 import type { Directory, DirectoryPowers } from "./directory.ts";
 import { callerOf, isAlive } from "./index.ts";
 
-export type CallerLookup = Pick<Directory, "callerFor" | "callerWithKey">;
+export type CallerLookup = Pick<Directory, "callerFor" | "callerThrough" | "callerWithKey">;
 export type CallerLookupPowers = Pick<DirectoryPowers, "store" | "now" | "noteUses">;
 
 const KEYS_AT_ONCE = 100;
@@ -25,6 +25,11 @@ export function createCallerLookup(p: CallerLookupPowers): CallerLookup {
       const caller = await callerOf(p.store, userId, key ?? (await keyInUse(p, actor, userId)));
       if (!caller) throw new AppError("NOT_FOUND", "unknown", `user '${userId}' not found`);
       return caller;
+    },
+    async callerThrough(actor, caller, capsuleId) {
+      ours(actor, await p.store.capsules.get(capsuleId), "capsule", capsuleId);
+      if (actor.role === "admin") return { ...caller, capsuleId };
+      return narrowed(caller, { ...mandateOf(caller), capsuleId });
     },
     async callerWithKey(actor, keyId) {
       const row = await p.store.keys.get(keyId);

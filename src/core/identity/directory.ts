@@ -70,6 +70,11 @@ export interface Directory extends CapsuleAdmin, PersonaAdmin {
    * `explain --as`, which must say what that caller would hear.
    */
   callerFor(actor: Caller, userOrKey: string): Promise<Caller>;
+  /**
+   * A caller as if their key belonged to this capsule. For whoever is no administrator it only narrows: what both
+   * capsules hold.
+   */
+  callerThrough(actor: Caller, caller: Caller, capsuleId: string): Promise<Caller>;
   /** The caller that somebody with this key is. Other people's keys are for administrators. */
   callerWithKey(actor: Caller, keyId: string): Promise<KeyCaller>;
 }

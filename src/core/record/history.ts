@@ -80,6 +80,8 @@ export interface History {
   readonly rebuilds: Rebuilds;
   /** The caller's own use per tool, all time. */
   usage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
+  /** The tenant's use per tool since the hour of a moment began. */
+  toolsSince(caller: Caller, from: number): ReturnType<Store["executions"]["toolsSince"]>;
   /** The tenant's use per tool, all time. */
   toolUsage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
 }
@@ -157,6 +159,7 @@ export function createHistory(
         userId: caller.userId,
         ...(toolName === undefined ? {} : { toolName }),
       }),
+    toolsSince: ({ tenantId }, from) => executions.toolsSince({ tenantId }, from),
     toolUsage: (caller, toolName) =>
       executions.usage({
         tenantId: caller.tenantId,

@@ -23,6 +23,8 @@ import { createStartText } from "./start-text.ts";
 export interface Recorded {
   readonly seq: number;
   readonly event: LogEvent;
+  /** What the body holds, where its author has it at hand. */
+  readonly known?: EventFacts | undefined;
 }
 
 /** What a call uses of its tenant's budget, as the record counts it. */
@@ -91,7 +93,7 @@ const ENDS: readonly Action[] = Object.values(END_ACTION);
 export function createRecorder(p: RecorderPowers): Recorder {
   const append = (event: LogEvent, known?: EventFacts): Promise<void> =>
     p.log.append(event, known).then(
-      (seq) => p.onRecorded({ seq, event }),
+      (seq) => p.onRecorded({ seq, event, known }),
       (cause: unknown) => failed(event, cause),
     );
   const failed = (event: LogEvent, cause: unknown): never => {

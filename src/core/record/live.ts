@@ -1,12 +1,13 @@
 // What a listener is told, first from the log since the last event seen, then live: changes of its own executions,
 // the mode of the house, and approvals that it asked for or (administrators) may decide.
 import type { Caller } from "../../contract/call.ts";
-import type { LogEvent, Store } from "../../storage/store/store.ts";
+import type { EventFacts, LogEvent, Store } from "../../storage/store/store.ts";
 import type { Recorded } from "./index.ts";
 import {
   APPROVAL_ACTIONS,
   audienceOf,
   dataOf,
+  executionData,
   HOUSE_ACTIONS,
   isAmong,
   isAnnounced,
@@ -29,7 +30,13 @@ export interface Live {
    */
   subscribe(
     caller: Caller,
-    options: { after?: number; signal: AbortSignal; callerNow?: () => Caller },
+    options: {
+      after?: number;
+      /** Also what others of the tenant run, for as long as the caller is an administrator. */
+      everyone?: boolean;
+      signal: AbortSignal;
+      callerNow?: () => Caller;
+    },
   ): AsyncIterable<LiveEvent>;
 }
 
@@ -58,6 +65,7 @@ interface Waiting {
 interface Reader {
   readonly caller: Caller;
   readonly callerNow: () => Caller;
+  readonly everyone: boolean;
   readonly waiting: Waiting[];
   hasLagged: boolean;
   wake: () => void;
@@ -65,6 +73,8 @@ interface Reader {
 
 export function createLive(log: Store["log"]): LivePublisher {
   const readers = new Map<string, Set<Reader>>();
+  /** Those among them that follow everybody of a tenant. */
+  const watchers = new Map<string, Set<Reader>>();
   /** Announced events that were told here already, oldest first. */
   const told = new Set<number>();
   let lookedTo: number | null = null;
@@ -80,6 +90,7 @@ export function createLive(log: Store["log"]): LivePublisher {
     const filter = {
       tenantId: caller.tenantId,
       actor: caller.userId,
+      everyActor: reader.everyone,
       tenantActions: [...APPROVAL_ACTIONS, ...QUESTION_ACTIONS],
       houseActions: HOUSE_ACTIONS,
     };
@@ -90,7 +101,7 @@ export function createLive(log: Store["log"]): LivePublisher {
           const page = await log.since(last, filter, PAGE);
           for (const event of page) {
             last = event.seq;
-            if (isAmong(reader.callerNow(), audienceOf(event))) yield liveEvent(event.seq, event);
+            if (concerns(reader, audienceOf(event))) yield liveEvent(event.seq, event);
           }
           if (page.length === 0 || signal.aborted) break;
         }
@@ -103,7 +114,7 @@ export function createLive(log: Store["log"]): LivePublisher {
           return;
         }
         if (next === undefined) await new Promise<void>((resolve) => (reader.wake = resolve));
-        else if (next.event.id > last && isAmong(reader.callerNow(), next.audience)) {
+        else if (next.event.id > last && concerns(reader, next.audience)) {
           told = next.event.id;
           yield next.event;
         }
@@ -154,21 +165,22 @@ export function createLive(log: Store["log"]): LivePublisher {
   }
 
   return {
-    subscribe(caller, { after, signal, callerNow = () => caller }) {
+    subscribe(caller, { after, everyone = false, signal, callerNow = () => caller }) {
       const owner = ownerKey(caller.tenantId, caller.userId);
       const reader: Reader = {
         caller,
         callerNow,
+        everyone,
         waiting: [],
         hasLagged: false,
         wake: () => undefined,
       };
-      const mine = readers.get(owner) ?? new Set();
       // From this moment on, not from the first read: nothing between the two is missed.
-      readers.set(owner, mine.add(reader));
+      const leaveOwn = join(readers, owner, reader);
+      const leaveAll = everyone ? join(watchers, caller.tenantId, reader) : () => undefined;
       const leave = (): void => {
-        mine.delete(reader);
-        if (mine.size === 0 && readers.get(owner) === mine) readers.delete(owner);
+        leaveOwn();
+        leaveAll();
         reader.wake();
       };
       signal.addEventListener("abort", leave, { once: true });
@@ -179,12 +191,32 @@ export function createLive(log: Store["log"]): LivePublisher {
       if (isAnnounced(event.action)) return announce(recorded);
       if (readers.size === 0 || event.executionId === null) return;
       const mine = readers.get(ownerKey(event.tenantId, event.actor));
-      if (mine === undefined) return;
+      const all = watchers.get(event.tenantId);
+      if (mine === undefined && all === undefined) return;
       const waiting = waitingOf(recorded);
-      for (const reader of mine) hand(reader, waiting);
+      for (const reader of mine ?? []) if (!all?.has(reader)) hand(reader, waiting);
+      for (const reader of all ?? []) hand(reader, waiting);
     },
     catchUp: () => (looking = looking.then(look, look)),
   };
+}
+
+/** Answers how to leave again. */
+function join(groups: Map<string, Set<Reader>>, key: string, reader: Reader): () => void {
+  const group = groups.get(key) ?? new Set();
+  groups.set(key, group.add(reader));
+  return () => {
+    group.delete(reader);
+    if (group.size === 0 && groups.get(key) === group) groups.delete(key);
+  };
+}
+
+function concerns({ callerNow, everyone }: Reader, audience: Audience): boolean {
+  const caller = callerNow();
+  if (isAmong(caller, audience)) return true;
+  const { tenantId, userId } = audience;
+  const isOthers = tenantId === caller.tenantId && userId !== null && !audience.withAdmins;
+  return everyone && isOthers && caller.role === "admin";
 }
 
 const ownerKey = (tenantId: string, userId: string): string => `${tenantId}\n${userId}`;
@@ -198,9 +230,16 @@ function laggedAfter(id: number): LiveEvent {
   return { id, event: "stream.lagged", data: JSON.stringify(data) };
 }
 
-const waitingOf = ({ seq, event }: Recorded): Waiting => ({
-  event: liveEvent(seq, event),
+const waitingOf = ({ seq, event, known }: Recorded): Waiting => ({
+  event:
+    event.executionId !== null && known ? executionEvent(seq, event, known) : liveEvent(seq, event),
   audience: audienceOf(event),
+});
+
+const executionEvent = (seq: number, event: LogEvent, known: EventFacts): LiveEvent => ({
+  id: seq,
+  event: event.action,
+  data: JSON.stringify(executionData(event, known)),
 });
 
 function liveEvent(seq: number, event: LogEvent): LiveEvent {

@@ -150,7 +150,7 @@ export const explainMissing = endpoint({
           stage: gate.stage,
           reason: gate.reason ?? "unknown",
           ...(gate.rule === undefined ? {} : { rule: gate.rule }),
-          ...(gate.remedy === undefined ? {} : { remedy: HOW[gate.stage] ?? gate.remedy }),
+          ...(gate.remedy === undefined ? {} : { remedy: HOW_TO_SHOW[gate.stage] ?? gate.remedy }),
         });
     }
     return { user: asked.userId, visible: seen.size, missing };
@@ -158,7 +158,7 @@ export const explainMissing = endpoint({
 });
 
 /** To the caller a hidden tool has no remedy; an administrator wants to know what would show it. */
-const HOW: Readonly<Record<string, string>> = {
+export const HOW_TO_SHOW: Readonly<Record<string, string>> = {
   registry: "switch the tool on: PATCH /api/v1/tools/{category}/{tool}",
   capsule: "link the tool to the capsule of the user's key: ostiary capsules edit",
   relationship:

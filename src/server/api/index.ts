@@ -21,6 +21,7 @@ import {
   verifyLedger,
 } from "./audit.ts";
 import * as capsules from "./capsules.ts";
+import { viewCatalogue } from "./catalogue.ts";
 import * as chatSessions from "./chat/sessions.ts";
 import * as turns from "./chat/turns.ts";
 import { governance, policies, relationSchema } from "./documents.ts";
@@ -70,6 +71,7 @@ import {
 
 export const endpoints: readonly AnyEndpoint[] = [
   listTools,
+  viewCatalogue,
   getToolDetails,
   switchTool,
   registryStats,

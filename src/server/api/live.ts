@@ -1,6 +1,7 @@
 // What concerns the caller, as it happens.
 import { z } from "zod";
 import { eventEndpoint } from "./endpoint.ts";
+import { adminOnly } from "./explain.ts";
 
 export const events = eventEndpoint({
   name: "events.streamEvents",
@@ -11,12 +12,21 @@ export const events = eventEndpoint({
     "Server-sent events: changes of the caller's executions, of the mode, and of approvals the caller asked for or may decide; resumable by Last-Event-ID",
   fromHeaders: { "last-event-id": "after" },
   input: z.strictObject({
+    everyone: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Also changes of everybody's executions in the tenant, as this server runs them; administrators only",
+      ),
     after: z.int().min(0).optional().describe("Sequence number of the last event seen"),
   }),
-  stream: ({ after }, { caller, callerNow, doors, signal }) =>
-    doors.live.subscribe(caller, {
+  stream({ after, everyone }, { caller, callerNow, doors, signal }) {
+    if (everyone && caller.role !== "admin") throw adminOnly();
+    return doors.live.subscribe(caller, {
       signal,
+      everyone,
       ...(callerNow ? { callerNow } : {}),
       ...(after === undefined ? {} : { after }),
-    }),
+    });
+  },
 });

@@ -1,7 +1,6 @@
 // Which events of the record concern whom, and what of them is told. Arguments and results never are.
 import type { Caller } from "../../contract/call.ts";
-import type { Action, LogEvent } from "../store/store.ts";
-import { readEnd } from "../../util/record/event-bodies.ts";
+import type { Action, EventFacts, LogEvent } from "../store/store.ts";
 
 /** For every listener of every tenant. */
 export const HOUSE_ACTIONS: readonly Action[] = ["mode.changed", "mode.proposed"];
@@ -98,18 +97,29 @@ export function dataOf(event: LogEvent): object {
       at,
     };
   }
-  const isEnd = event.action !== "tool.execution.start" && event.action !== "tool.execution.held";
-  const told: Body = isEnd ? readEnd<Body>(event.body) : body;
-  const { toolName, category, status, executionTime, cancelReason, errorCode } = told;
+  return executionData(event, body);
+}
+
+/** `known` is what the body holds, for those who have it at hand: then the text is not parsed. */
+export function executionData(event: LogEvent, known?: EventFacts | Body): object {
+  const { action, executionId, actor, at } = event;
+  const isEnd = action !== "tool.execution.start" && action !== "tool.execution.held";
+  const body = (known ?? bodyOf(event)) as Body;
+  const { toolName, category, status, startTime, executionTime, approvalId } = body;
+  const end = (name: string) => (isEnd ? (body[name] ?? null) : undefined);
   return {
-    id: event.executionId,
-    at,
+    id: executionId,
+    at: isoOf(at),
     toolName,
     category,
     status,
+    userId: actor,
+    startTime: isoOf(startTime),
+    approvalId,
     executionTime,
-    cancelReason,
-    errorCode,
+    cancelReason: end("cancelReason"),
+    errorCode: end("errorCode"),
+    errorReason: end("errorReason"),
   };
 }
 

@@ -142,6 +142,8 @@ export interface LogEvent {
 export interface LogFilter {
   readonly tenantId: string;
   readonly actor: string;
+  /** Also those of everybody else in the tenant. */
+  readonly everyActor?: boolean;
   /** Also events of these actions in the tenant, whoever did them. */
   readonly tenantActions?: readonly Action[];
   /** Also events of these actions in any tenant. */

@@ -12,6 +12,7 @@ import { figures, stats, usage } from "./figures.ts";
 import { forgetting } from "./forget.ts";
 import { pageOf } from "./pages.ts";
 import { search } from "./search.ts";
+import { errorCounts, series, toolsSince } from "./series.ts";
 
 export type ExecutionQuery<O> = SelectQueryBuilder<HistoryTables, "executions", O>;
 
@@ -117,6 +118,9 @@ export function executions(database: Database): Store["executions"] {
     figures: (filter) => figures(database, filter),
     stats: (filter, options) => stats(database, filter, options),
     usage: (filter) => usage(database, filter),
+    series: (filter, unit) => series(database, filter, unit),
+    errorCounts: (filter) => errorCounts(database, filter),
+    toolsSince: (filter, from) => toolsSince(database, filter, from),
     async rebuild(onProgress) {
       // What was archived without being forgotten, by a crash in between, cannot be counted from the log any more.
       const { oldest } =

@@ -69,7 +69,7 @@ export const figures = async (database: Database, filter: HistoryFilter): Promis
   (await stats(database, filter)).figures;
 
 /** Hours up to the first midnight, days, hours after the last one; each range with both its ends. */
-function wholeHours(firstHour: number, endHour: number): [number, number][] {
+export function wholeHours(firstHour: number, endHour: number): [number, number][] {
   const firstDay = Math.ceil(firstHour / DAY_HOURS);
   const endDay = Math.floor(endHour / DAY_HOURS);
   if (firstDay >= endDay) return [[firstHour, endHour - 1]];
@@ -80,7 +80,7 @@ function wholeHours(firstHour: number, endHour: number): [number, number][] {
   ];
 }
 
-type Hours = readonly [first: number, last: number];
+export type Hours = readonly [first: number, last: number];
 type Users = RawBuilder<{ name: string }>;
 type Sum = [
   toolName: string,

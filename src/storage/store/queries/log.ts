@@ -46,7 +46,7 @@ export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "re
   }
 
   const inStretch = (from: number, to: number, filter: LogFilter): EventQuery => {
-    const { tenantId, actor, tenantActions = [], houseActions = [] } = filter;
+    const { tenantId, actor, everyActor, tenantActions = [], houseActions = [] } = filter;
     return kysely
       .selectFrom("events")
       .where("seq", ">", from)
@@ -55,7 +55,11 @@ export function logReads({ kysely }: Database): Pick<Store["log"], "since" | "re
         const tenant = is("tenant_id", "=", tenantId);
         // PostgreSQL knows no empty list.
         return is.or([
-          is.and([tenant, is("actor", "=", actor), is("execution_id", "is not", null)]),
+          is.and([
+            tenant,
+            ...(everyActor ? [] : [is("actor", "=", actor)]),
+            is("execution_id", "is not", null),
+          ]),
           ...(tenantActions.length > 0
             ? [is.and([tenant, is("action", "in", tenantActions)])]
             : []),

@@ -123,6 +123,38 @@ export interface Stats {
   readonly users: readonly PartFigures[];
 }
 
+export const SERIES_UNITS = ["minute", "hour", "day"] as const;
+export type SeriesUnit = (typeof SERIES_UNITS)[number];
+
+/** What finished in a range of time. Both ends inclusive, epoch ms, on the start time. */
+export interface SeriesFilter extends Pick<
+  HistoryFilter,
+  "tenantId" | "userId" | "toolName" | "category"
+> {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface SeriesPart {
+  readonly figures: Figures;
+  readonly durations: Percentiles | null;
+}
+
+export interface Series {
+  /** Those in which something finished, oldest first, by where they begin (epoch ms, UTC). */
+  readonly buckets: readonly (SeriesPart & { readonly at: number })[];
+  readonly total: SeriesPart;
+  /** Minutes are counted from rows, and not without end: nothing is counted before this moment. */
+  readonly countedFrom: number;
+}
+
+/** How often executions ended with each code, by falling number. */
+export interface ErrorCounts {
+  readonly codes: readonly { readonly code: string; readonly count: number }[];
+  /** Some were so many that they were not counted to their end. */
+  readonly isCut: boolean;
+}
+
 export interface UsageRow extends Figures {
   readonly toolName: string;
   readonly category: string;
@@ -143,6 +175,14 @@ export interface ExecutionStore {
   search(filter: SearchFilter, page: HistoryPage): Promise<Found>;
   figures(filter: HistoryFilter): Promise<Figures>;
   stats(filter: HistoryFilter, options?: { perUser?: boolean }): Promise<Stats>;
+  /** Hours and days are read from the rollups, whole ones; minutes from rows, the newest ones. */
+  series(filter: SeriesFilter, unit: SeriesUnit): Promise<Series>;
+  errorCounts(filter: SeriesFilter): Promise<ErrorCounts>;
+  /** Per tool, what started in the hour of `from` or later. */
+  toolsSince(
+    filter: Pick<HistoryFilter, "tenantId" | "userId">,
+    from: number,
+  ): Promise<(SeriesPart & { readonly name: string })[]>;
   /** Per tool, of one user or (userId absent) of the tenant; all time. */
   usage(filter: { tenantId: string; userId?: string; toolName?: string }): Promise<UsageRow[]>;
   /**
