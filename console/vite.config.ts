@@ -12,9 +12,19 @@ const toasterStyles: Plugin = {
   },
 };
 
+/** The editor's rules go into a constructed style sheet, as they do in a shadow root, instead of into a style element. */
+const editorStyles: Plugin = {
+  name: "editor-styles",
+  enforce: "pre",
+  transform(code, id) {
+    if (!/node_modules\/style-mod\//.test(id)) return null;
+    return code.replace("!root.head && root.adoptedStyleSheets", "root.adoptedStyleSheets");
+  },
+};
+
 export default defineConfig({
   base: "/console/",
-  plugins: [toasterStyles, react(), tailwindcss()],
+  plugins: [toasterStyles, editorStyles, react(), tailwindcss()],
   build: {
     target: "es2023",
     // Assets within scripts would need data: addresses for scripts and fonts.
