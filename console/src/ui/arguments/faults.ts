@@ -45,7 +45,10 @@ function withoutPatterns(schema: unknown, depth = 0): unknown {
   if (depth > 64 || typeof schema !== "object" || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map((one) => withoutPatterns(one, depth + 1));
   const entries = Object.entries(schema).filter(
-    ([key, value]) => !(key === "pattern" && typeof value === "string") && key !== "patternProperties",
+    ([key, value]) =>
+      !(key === "pattern" && typeof value === "string") && key !== "patternProperties",
   );
-  return Object.fromEntries(entries.map(([key, value]) => [key, withoutPatterns(value, depth + 1)]));
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, withoutPatterns(value, depth + 1)]),
+  );
 }

@@ -27,7 +27,8 @@ function Note({ id, text }: { readonly id: string; readonly text: string | undef
 function FieldTemplate(props: FieldTemplateProps) {
   const { id, label, required, hidden, children, rawErrors = [], rawDescription, schema } = props;
   if (hidden) return <div className="hidden">{children}</div>;
-  const isGroup = schema.type === "object" || (schema.type === "array" && !Array.isArray(schema.enum));
+  const isGroup =
+    schema.type === "object" || (schema.type === "array" && !Array.isArray(schema.enum));
   const isCheckbox = schema.type === "boolean" && !schema.enum;
   return (
     <WrapIfAdditional {...props}>
@@ -77,10 +78,11 @@ function WrapIfAdditional(props: WrapIfAdditionalTemplateProps) {
 }
 
 function ObjectFieldTemplate(props: ObjectFieldTemplateProps) {
-  const { title, schema, properties, fieldPathId, uiSchema, formData, onAddProperty } = props;
+  const { title, schema, properties, fieldPathId, uiSchema, onAddProperty } = props;
+  const formData = props.formData as unknown;
   const isRoot = fieldPathId.path.length === 0;
   const shown = properties.map(({ name, content }) => <div key={name}>{content}</div>);
-  const more = canExpand(schema, uiSchema, formData as unknown) ? (
+  const more = canExpand(schema, uiSchema, formData) ? (
     <div>
       <Button small onClick={onAddProperty}>
         <Plus size={14} aria-hidden /> Add a field
@@ -153,7 +155,10 @@ function ArrayFieldItemTemplate({ children, buttonsProps, index }: ArrayFieldIte
   );
 }
 
-const MultiSchemaFieldTemplate = ({ selector, optionSchemaField }: MultiSchemaFieldTemplateProps) => (
+const MultiSchemaFieldTemplate = ({
+  selector,
+  optionSchemaField,
+}: MultiSchemaFieldTemplateProps) => (
   <div className="flex flex-col gap-2">
     {selector}
     {optionSchemaField}

@@ -19,18 +19,22 @@ function described({ id, rawErrors = [] }: WidgetProps) {
   return {
     id,
     "aria-describedby": ariaDescribedByIds(id),
-    "aria-invalid": rawErrors.length > 0 ? (true as const) : undefined,
+    "aria-invalid": rawErrors.length > 0 ? true : undefined,
   };
 }
 
 const hintOf = ({ schema }: WidgetProps): string =>
-  schema.default === undefined || typeof schema.default === "object"
-    ? ""
-    : String(schema.default as string | number | boolean);
+  schema.default === undefined || typeof schema.default === "object" ? "" : String(schema.default);
 
 function TextWidget(props: WidgetProps) {
-  const { value, onChange, onBlur, id, schema, disabled, readonly, options, label } = props;
-  const text = typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
+  const value = props.value as unknown;
+  const { onChange, onBlur, id, schema, disabled, readonly, options, label } = props;
+  const text =
+    typeof value === "string"
+      ? value
+      : value === undefined || value === null
+        ? ""
+        : JSON.stringify(value);
   const shared = {
     ...described(props),
     value: text,
@@ -52,7 +56,8 @@ function TextWidget(props: WidgetProps) {
 }
 
 function NumberWidget(props: WidgetProps) {
-  const { value, onChange, onBlur, id, schema, disabled, readonly, label } = props;
+  const value = props.value as unknown;
+  const { onChange, onBlur, id, schema, disabled, readonly, label } = props;
   return (
     <input
       type="number"
@@ -75,7 +80,8 @@ function NumberWidget(props: WidgetProps) {
 }
 
 function CheckboxWidget(props: WidgetProps) {
-  const { value, onChange, schema, disabled, readonly, label } = props;
+  const value = props.value as unknown;
+  const { onChange, schema, disabled, readonly, label } = props;
   return (
     <label className="flex min-h-6 items-center gap-2">
       <input
@@ -92,9 +98,17 @@ function CheckboxWidget(props: WidgetProps) {
 }
 
 function SelectWidget(props: WidgetProps) {
-  const { value, onChange, options, multiple = false, disabled, readonly, label, required } = props;
-  const { enumOptions = [], emptyValue } = options;
-  const chosen = enumOptionSelectedValue(value, enumOptions, multiple, "indexed", multiple ? [] : "");
+  const value = props.value as unknown;
+  const { onChange, options, multiple = false, disabled, readonly, label, required } = props;
+  const { enumOptions = [] } = options;
+  const emptyValue = options.emptyValue as unknown;
+  const chosen = enumOptionSelectedValue(
+    value,
+    enumOptions,
+    multiple,
+    "indexed",
+    multiple ? [] : "",
+  ) as unknown;
   return (
     <select
       {...described(props)}
@@ -111,7 +125,9 @@ function SelectWidget(props: WidgetProps) {
       }}
     >
       {multiple ? null : (
-        <option value="">{hintOf(props) === "" ? (required ? "choose" : "–") : `${hintOf(props)} (default)`}</option>
+        <option value="">
+          {hintOf(props) === "" ? (required ? "choose" : "–") : `${hintOf(props)} (default)`}
+        </option>
       )}
       {enumOptions.map((option, at) => (
         <option key={at} value={enumOptionValueEncoder(option.value, at, "indexed")}>
