@@ -30,10 +30,7 @@ export function PastCall({ id }: { readonly id: string }) {
           <div className="flex flex-col gap-3">
             <Facts
               rows={[
-                [
-                  "Execution",
-                  <RecordLink key="id" kind="execution" id={id} />,
-                ],
+                ["Execution", <RecordLink key="id" kind="execution" id={id} />],
                 ["Ended as", <CallBadge key="state" {...execution} />],
                 ["Tool", <code key="tool">{execution.toolName}</code>],
                 ["User", <code key="user">{execution.userId}</code>],

@@ -24,7 +24,10 @@ export function Question({ search }: { readonly search: ExplainSearch }) {
   const { value, fault } = parseArguments(text);
   const ask = (): void => {
     if (tool.trim() === "" || value === undefined) return;
-    const sources = taint.split(",").map((one) => one.trim()).filter((one) => one !== "");
+    const sources = taint
+      .split(",")
+      .map((one) => one.trim())
+      .filter((one) => one !== "");
     void navigate({
       search: {
         tool: tool.trim(),
@@ -65,7 +68,9 @@ export function Question({ search }: { readonly search: ExplainSearch }) {
             <ArgumentsEditor schema={schema} text={text} onChange={setText} onSubmit={ask} />
           </div>
         </details>
-        <details open={search.mode !== undefined || search.at !== undefined || search.taint !== undefined}>
+        <details
+          open={search.mode !== undefined || search.at !== undefined || search.taint !== undefined}
+        >
           <summary className="min-h-6 text-[13px] font-medium">Suppose that …</summary>
           <div className="flex flex-col gap-3 pt-2">
             <Select

@@ -19,7 +19,11 @@ export interface ExplainSearch {
 }
 
 const text = (value: unknown): string | undefined =>
-  typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
+  typeof value === "string" && value !== ""
+    ? value
+    : typeof value === "number"
+      ? String(value)
+      : undefined;
 
 export function explainSearch(search: Record<string, unknown>): ExplainSearch {
   const args = search["arguments"];
@@ -35,7 +39,9 @@ export function explainSearch(search: Record<string, unknown>): ExplainSearch {
     as: text(search["as"]),
     mode: MODES.find((mode) => mode === search["mode"]),
     at: text(search["at"]),
-    taint: Array.isArray(taint) ? taint.filter((one): one is string => typeof one === "string") : undefined,
+    taint: Array.isArray(taint)
+      ? taint.filter((one): one is string => typeof one === "string")
+      : undefined,
   };
 }
 
@@ -50,6 +56,8 @@ export function questionOf(search: ExplainSearch): Question | null {
     ...(as === undefined ? {} : { as }),
     ...(mode === undefined ? {} : { mode }),
     ...(at === undefined ? {} : { at }),
-    ...(taint === undefined || taint.length === 0 ? {} : { taint: taint.map((from) => ({ from })) }),
+    ...(taint === undefined || taint.length === 0
+      ? {}
+      : { taint: taint.map((from) => ({ from })) }),
   };
 }
