@@ -74,6 +74,7 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
     refusals: record.refusals,
     idempotency: createIdempotency(store, now, record.whole),
     runners: runnersFor(base, parts),
+    effectOf: reach.powers.effectOf,
     slots: limits.slots,
     active,
     approvals: approvals.approvals,
@@ -118,6 +119,7 @@ function approvalsFor(base: Base, parts: EngineParts): ApprovalParts {
     note,
     state: governance.state,
     resume: (id) => links.engine.get().resume(id),
+    previewOf: (call) => links.engine.get().preview(call),
     refuse: refuseHeld({ store, now, onRecorded: recovery.onRecorded, masker }),
     notify(what, row) {
       if (what === "decided") countDecision(metrics, row);

@@ -7,7 +7,8 @@ import type { AgentModel } from "../agents/agents.ts";
 import type { Questions } from "../agents/questions.ts";
 import { createPrograms } from "../reach/code/programs.ts";
 import type { Config } from "../config/config.ts";
-import type { Outcome } from "../contract/call.ts";
+import type { Mode, Outcome } from "../contract/call.ts";
+import type { EffectOf } from "../contract/effect.ts";
 import { sourcesOf, type TaintSource } from "../contract/taint.ts";
 import { openDatabases } from "../reach/databases/database.ts";
 import { sandboxedDocuments } from "../reach/documents/sandboxed.ts";
@@ -37,6 +38,8 @@ import { hostPower, type HostSettings } from "../core/run/powers/host.ts";
 import type { LogRing } from "../core/run/powers/host/logs.ts";
 import type { Machine } from "../core/run/powers/host/machine.ts";
 import { modelPower } from "../core/run/powers/model.ts";
+import { effectPreview } from "../core/run/powers/preview/effect.ts";
+import { previewFolder, sweepPreviews } from "../core/run/powers/preview/folder.ts";
 import { processPower } from "../core/run/powers/process.ts";
 import { holdFolder, type HeldFolder } from "../core/run/powers/process/hold.ts";
 import { tenantPackages } from "../core/run/powers/process/packages.ts";
@@ -51,6 +54,7 @@ import type { Store } from "../storage/store/store.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
+import type { Masker } from "../util/secrets/masker.ts";
 import { VERSION } from "../util/version.ts";
 import { openWork, type WorkParts } from "./work.ts";
 
@@ -64,12 +68,13 @@ export interface PowersParts {
   /** The one way out; closed by the part that opened it. */
   readonly egress: Egress;
   /** The operating mode at the moment. */
-  readonly mode: () => string;
+  readonly mode: () => Mode;
   /** A function, since the engine is opened after the tools it runs. */
   readonly engine: () => EngineSettings;
   /** What `/readyz` asks. */
   readonly health: HostSettings["health"];
   readonly logRing: LogRing;
+  readonly masker: Pick<Masker, "valueInSlices">;
   /** Absent: the one this process runs on. */
   readonly machine?: Machine | undefined;
   readonly tracing: Pick<Tracing, "client">;
@@ -84,6 +89,7 @@ export interface PowersParts {
 
 export interface OpenedPowers {
   readonly powersFor: PowersFor;
+  readonly effectOf: EffectOf;
   readonly questions: Questions;
   readonly assets: Assets;
   /** What chat turns ask. */
@@ -170,8 +176,20 @@ async function openParts(
     clock: () => clock,
   });
   const { sandbox, holdFolder: hold } = machine;
+  const effectOf = effectPreview({
+    rulesFor: fileRules(p),
+    folder: previewFolder(p.dataDir),
+    databases,
+    governance: p.governance,
+    mode: p.mode,
+    harmless: { compute: compute.power, clock: () => clock, secrets: web.secrets },
+    servers: p.store.servers,
+    masker: p.masker,
+  });
+  await sweepPreviews(p.dataDir);
   return {
     powersFor,
+    effectOf,
     questions: work.questions,
     assets,
     sandbox,

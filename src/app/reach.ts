@@ -135,6 +135,7 @@ function powersOf(
     engine: links.engine.get,
     health: health.check,
     logRing: record.logRing,
+    masker: record.masker,
     machine: options.machine,
     ids,
     now,

@@ -3,7 +3,11 @@ import type { PlanStep } from "../agents/plan-step.ts";
 import type { Chat } from "../agents/chat/chat.ts";
 import type { AgentRecords } from "../agents/records/agent-records.ts";
 import type { Questions } from "../agents/questions.ts";
-import type { ApprovalInbox, StandingRules } from "../governance/approvals/approval.ts";
+import type {
+  ApprovalInbox,
+  ApprovalPreviews,
+  StandingRules,
+} from "../governance/approvals/approval.ts";
 import type { Caller, JsonObject, Outcome, Trace } from "../contract/call.ts";
 import type { Taint } from "../contract/taint.ts";
 import type { Engine } from "../core/engine/engine.ts";
@@ -61,7 +65,7 @@ export interface Doors {
   readonly documents: Documents;
   readonly relations: Relations;
   readonly policies: Policies;
-  readonly approvals: ApprovalInbox & { readonly rules: StandingRules };
+  readonly approvals: ApprovalInbox & ApprovalPreviews & { readonly rules: StandingRules };
   readonly questions: Pick<Questions, "list" | "decide">;
   /** The tool step of pipelines. */
   readonly planStep: PlanStep;

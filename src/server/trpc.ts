@@ -7,6 +7,11 @@ import type { z } from "zod";
 import { AppError, CODES } from "../contract/errors.ts";
 import { createLoginLink, whoami } from "./api/account.ts";
 import {
+  getSimilarApproval,
+  previewApproval,
+  previewApprovalRule,
+} from "./api/approval-previews.ts";
+import {
   approve,
   deny,
   draftApprovalRule,
@@ -203,7 +208,10 @@ const router = t.router({
     getApproval: query(getApproval),
     approve: mutation(approve),
     deny: mutation(deny),
+    previewApproval: mutation(previewApproval),
+    getSimilarApproval: query(getSimilarApproval),
     draftApprovalRule: mutation(draftApprovalRule),
+    previewApprovalRule: mutation(previewApprovalRule),
     listApprovalRules: query(listApprovalRules),
     revokeApprovalRule: mutation(revokeApprovalRule),
   }),

@@ -1,5 +1,6 @@
 // The path of every call: admit (gate, slot, durable start), run, settle (durable end), answer.
-import type { Caller, CallRequest, Outcome } from "../../contract/call.ts";
+import type { Call, Caller, CallRequest, Outcome } from "../../contract/call.ts";
+import type { Preview } from "../../contract/effect.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { CallObserver } from "../../telemetry/observer.ts";
 import type { ActiveEntry, ActiveView } from "../run/active.ts";
@@ -10,6 +11,7 @@ import { explain, explainPast, type ExplainRequest, type Explanation } from "./e
 import { follow } from "./follow.ts";
 import { acceptedOutcome } from "./outcome.ts";
 import type { EnginePowers } from "./powers.ts";
+import { preview } from "./preview.ts";
 import { settle } from "./settle.ts";
 import { cancel, drain } from "./stop.ts";
 
@@ -48,6 +50,8 @@ export interface Engine {
    * The same for a recorded call. Null for unknown and hidden ones, and for other callers' except to administrators.
    */
   explainPast(caller: Caller, executionId: string): Promise<Explanation | null>;
+  /** What this call would do once a person agrees; nothing runs, nothing is recorded. */
+  preview(call: Call): Promise<Preview>;
   /** For the owner: NOT_FOUND for other callers' ids, CONFLICT / not_running for finished ones. `note` is recorded. */
   cancel(caller: Caller, executionId: string, note?: string): Promise<void>;
   /** The caller's own running and pending executions on this instance. */
@@ -108,6 +112,7 @@ export function createEngine(p: EnginePowers): Engine {
     find: (caller, name) => find(caller, name, p),
     catalogue: (caller, question) => viewCatalogue(caller, question, p),
     explain: (caller, request, reader) => explain(caller, request, p, reader),
+    preview: (call) => preview(call, p),
     explainPast: (caller, executionId) => explainPast(caller, executionId, p),
     cancel: (caller, executionId, note) => cancel(caller, executionId, note ?? null, p),
     active: (caller) => p.active.of(caller, p.now()),

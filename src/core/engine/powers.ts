@@ -1,5 +1,6 @@
 // What the engine is given by the composition root.
 import type { Call, Caller, CallRequest, Outcome } from "../../contract/call.ts";
+import type { EffectOf } from "../../contract/effect.ts";
 import type { Fault } from "../../contract/errors.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Approvals } from "../../governance/approvals/approval.ts";
@@ -29,6 +30,8 @@ export interface EnginePowers {
     ): { readonly fault: Fault; readonly recorded: boolean } | null;
   };
   readonly runners: Runners;
+  /** What a call would do, without doing it. */
+  readonly effectOf: EffectOf;
   readonly slots: Slots;
   readonly active: Active;
   readonly metrics: Pick<Metrics, "discovered" | "late">;

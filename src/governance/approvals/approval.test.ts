@@ -201,7 +201,11 @@ describe("asking", () => {
     const { reasons = [] } = (await desk.store.approvals.ofExecution(call.id)) ?? {};
     expect(reasons).toEqual([
       ...asks,
-      { reason: "tainted", message: expect.stringContaining("example.com") as string },
+      {
+        reason: "tainted",
+        message: expect.stringContaining("example.com") as string,
+        sources: [{ from: "example.com", tool: "web/get", reader: "chat" }],
+      },
     ]);
   });
 
@@ -398,6 +402,7 @@ describe("waiting", () => {
     const lost = {
       publish: () => Promise.reject(new Error("gone")),
       subscribe: () => () => undefined,
+      take: () => Promise.reject(new Error("gone")),
     };
     const desk = await open({ state: lost }, { shared: true });
     const { call, row } = await desk.held();

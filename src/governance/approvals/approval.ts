@@ -8,7 +8,13 @@ import type {
   Verdict,
 } from "../../contract/call.ts";
 import type { Ask, Subject } from "../../contract/subject.ts";
-import type { ApprovalRow, Cut, StandingRuleRow } from "../../storage/store/store.ts";
+import type { Preview } from "../../contract/effect.ts";
+import type {
+  ApprovalRow,
+  Cut,
+  ExecutionRecord,
+  StandingRuleRow,
+} from "../../storage/store/store.ts";
 
 /** What the approval stage asks. */
 export interface ApprovalGate {
@@ -90,6 +96,56 @@ export interface ApprovalInbox {
   ): Promise<ApprovalView>;
 }
 
+/** What helps an approver decide. */
+export interface ApprovalPreviews {
+  /**
+   * What the waiting call would do, or would with other arguments. For those who may decide it: FORBIDDEN for others
+   * who see it, NOT_FOUND for all else. With `version` only while nobody edited what they read.
+   */
+  preview(
+    caller: Caller,
+    id: string,
+    options: { arguments?: JsonObject; version?: string; signal: AbortSignal },
+  ): Promise<PreviewedApproval>;
+  /** The last call of the same tool that was approved: of the same requester, else of anybody. */
+  similar(
+    caller: Caller,
+    id: string,
+  ): Promise<{ readonly asked: ApprovalRow; readonly similar: ApprovalRow | null }>;
+  /** Which recorded calls of the requester a standing rule from this approval would have covered. */
+  previewRule(
+    caller: Caller,
+    id: string,
+    options: { matches?: readonly RuleMatch[]; last: number; from?: number },
+  ): Promise<RuleReach>;
+}
+
+export interface PreviewedApproval extends Preview {
+  readonly approvalId: string;
+  readonly toolName: string;
+  readonly version: string;
+  /** Other arguments than the approval has. */
+  readonly edited: boolean;
+  readonly at: number;
+}
+
+export interface RuleReach {
+  readonly userId: string;
+  readonly toolName: string;
+  readonly matches: readonly RuleMatch[];
+  readonly tried: number;
+  readonly covered: number;
+  /** Their arguments were too large to keep whole, or hold masked secrets where the rule looks. */
+  readonly unknown: number;
+  readonly oldest: number | null;
+  /** Arguments up to a size. */
+  readonly newest: readonly (Pick<ExecutionRecord, "id" | "startTime" | "status" | "arguments"> & {
+    readonly argumentsCut: Cut | null;
+  })[];
+  readonly broader: boolean;
+  readonly summary: string;
+}
+
 export type RuleMatch = StandingRuleRow["matches"][number];
 
 /** Wider permission than one approval: a rule with an expiry, drafted from an approval and revocable in one place. */
@@ -114,6 +170,8 @@ export interface ApprovalView extends Omit<ApprovalRow, "sealed" | "editedSealed
   readonly editedArgumentsCut?: Cut;
   /** Changes with every edit. */
   readonly version: string;
+  /** Its caller keeps a connection open and waits; absent: not known, there are several instances. */
+  readonly clientConnected?: boolean;
   /** The requester approved it, through another channel. */
   readonly selfApproved: boolean;
   /** May this reader decide it? When not: why, and what to do. */

@@ -1,6 +1,5 @@
 // A granted approval: the call it stands for is opened again, and the grant is used up by exactly one run.
 import type { Fault } from "../../contract/errors.ts";
-import { taintIn } from "../../contract/taint.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { Approvals } from "./approval.ts";
 import { differences } from "./binding.ts";
@@ -8,6 +7,7 @@ import type { Ending } from "./ending.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import type { CheckResumption } from "./resumption.ts";
 import type { Seal } from "./seal.ts";
+import { callAgain } from "./waiting-call.ts";
 
 export function createGrant(
   p: ApprovalPowers,
@@ -51,29 +51,7 @@ export function createGrant(
       if (resumption.state === "elsewhere") return null;
       if (resumption.state === "over")
         return giveUp(row, `what it was approved for is over: ${resumption.why}`);
-      const {
-        caller,
-        waiting: { mandate: _mandate, ...waiting },
-      } = resumption;
-      const known = p.registry.get(row.toolName);
-      const tool = known && p.governance.asGoverned(known, waiting.arguments);
-      // A span of its own in the same trace: the span that asked has ended.
-      const trace = { ...waiting.trace, spanId: p.ids.hex(8), parentSpanId: waiting.trace.spanId };
-      const taint = taintIn(waiting.metadata);
-      return {
-        ...waiting,
-        ...(taint.length > 0 ? { taint } : {}),
-        id: row.executionId,
-        action: "execute",
-        caller,
-        tool,
-        grant: { approvalId },
-        trace,
-        // The time a person took is not the call's: its deadline and its duration begin now.
-        startedAt: p.now(),
-        onProgress: null,
-        client: null,
-      };
+      return callAgain(row, resumption, p);
     },
 
     async use(subject, { approvalId }) {

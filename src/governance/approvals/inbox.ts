@@ -3,12 +3,13 @@ import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { ApprovalInbox } from "./approval.ts";
-import type { Deciders, Refusal } from "./deciders.ts";
+import type { Deciders } from "./deciders.ts";
 import { editOf } from "./edit.ts";
 import { type Ending, endedFault, overFault } from "./ending.ts";
-import { edited, notFound, stale } from "./inbox-faults.ts";
+import { edited, stale } from "./inbox-faults.ts";
 import { findPage } from "./inbox-list.ts";
 import { type Listed, readListed } from "./listed.ts";
+import type { Readable } from "./readable.ts";
 import type { CheckResumption } from "./resumption.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import type { Seal } from "./seal.ts";
@@ -19,6 +20,7 @@ import type { Waiting } from "./waiting.ts";
 export interface InboxParts {
   readonly seal: Seal;
   readonly deciders: Deciders;
+  readonly readable: Readable;
   readonly ending: Ending;
   readonly waiting: Waiting;
   readonly checkResumption: CheckResumption;
@@ -27,23 +29,10 @@ export interface InboxParts {
 }
 
 export function createInbox(p: ApprovalPowers, parts: InboxParts): ApprovalInbox {
-  const { seal, deciders, ending, waiting, checkResumption, carryOn } = parts;
+  const { seal, deciders, readable, ending, waiting, checkResumption, carryOn } = parts;
   const { approvals } = p.store;
   const { headOf, viewOf } = createViews(seal, p.now);
   const castVote = createCastVote(p, seal);
-
-  /** The row and whether this caller may decide it; NOT_FOUND for callers it does not concern. */
-  async function readable(
-    caller: Caller,
-    id: string,
-  ): Promise<{ row: ApprovalRow; refusal: Refusal | null }> {
-    const row = await approvals.get(id);
-    if (row?.tenantId !== caller.tenantId) throw notFound(id);
-    const refusal = await deciders.refusal(caller, row);
-    // Only callers who could decide it with another credential learn that it exists.
-    if (refusal?.fault.reason === "permission_missing") throw notFound(id);
-    return { row, refusal };
-  }
 
   async function decidable(
     caller: Caller,
@@ -98,7 +87,9 @@ export function createInbox(p: ApprovalPowers, parts: InboxParts): ApprovalInbox
     async show(caller, id) {
       const { row, refusal } = await readable(caller, id);
       if (refusal === null) await markPresented([row]);
-      return viewOf(row, refusal);
+      const view = viewOf(row, refusal);
+      const clientConnected = waiting.isAwaited(row.executionId);
+      return clientConnected === null ? view : { ...view, clientConnected };
     },
 
     async approve(caller, id, { comment, arguments: wanted, version }) {

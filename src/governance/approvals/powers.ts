@@ -1,5 +1,6 @@
 // What approvals are given. The engine arrives as two functions, because the engine itself needs approvals.
 import type { Call, Caller, JsonObject, Mandate } from "../../contract/call.ts";
+import type { Preview } from "../../contract/effect.ts";
 import type { Fault, FieldFault } from "../../contract/errors.ts";
 import type { Governance } from "../rules/governance.ts";
 import type { Relations } from "../relations/relation.ts";
@@ -47,9 +48,11 @@ export interface ApprovalPowers {
   /** What people are shown, and what is kept readable, has its secrets masked. */
   readonly masker: Pick<Masker, "text" | "valueInSlices" | "secretsIn">;
   readonly note: (action: Action, who: Who, body: JsonObject) => Promise<void>;
-  readonly state: Pick<State, "publish" | "subscribe">;
+  readonly state: Pick<State, "publish" | "subscribe" | "take">;
   /** Resumes the held call. Resolves once it ended; throws when it could not be tried. */
   readonly resume: (approvalId: string) => Promise<void>;
+  /** What the call would do as the rights and rules of today see it. Nothing runs, nothing is recorded. */
+  readonly previewOf: (call: Call) => Promise<Preview>;
   /** Ends an execution that waits, with this fault; does nothing when it has ended or never was. */
   readonly refuse: (executionId: string, fault: Fault) => Promise<void>;
   /** Notifies webhooks and pages; must not wait. */

@@ -46,6 +46,7 @@ export function createRequest(
         reason,
         message: p.masker.text(message),
         ...(rule === undefined ? {} : { rule }),
+        ...(reason === "tainted" ? sourcesOf(call, p.masker) : {}),
       })),
       state: "pending",
       needed: rules.approvals,
@@ -119,7 +120,7 @@ function requestedBody(row: ApprovalRow, seal: Seal, p: Pick<ApprovalPowers, "cu
     policyVersion,
     version: seal.version(row.binding),
     risk,
-    reasons,
+    reasons: reasons.map(({ sources: _sources, ...reason }) => reason),
     needed,
     expiresAt,
     ...listedArguments(row.arguments, p.cutToSize),
@@ -131,6 +132,15 @@ function withTaint(asks: Asks, { taint = [] }: Call): Asks {
   const message = taintText(taint);
   if (message === null || asks.some(({ reason }) => reason === "tainted")) return asks;
   return [...asks, { reason: "tainted", message }];
+}
+
+function sourcesOf({ taint = [] }: Call, masker: Pick<ApprovalPowers["masker"], "text">) {
+  const sources = taint.map(({ from, tool, reader }) => ({
+    from: masker.text(from),
+    tool,
+    reader,
+  }));
+  return sources.length > 0 ? { sources } : {};
 }
 
 function rowOf({ narrowing: _narrowing, tainted: _tainted, ...bound }: Narrowed): Bound {

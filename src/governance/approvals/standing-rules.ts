@@ -2,6 +2,7 @@
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import { AppError, type FieldFault } from "../../contract/errors.ts";
 import type { Subject } from "../../contract/subject.ts";
+import type { Tool } from "../../contract/tool.ts";
 import type { StandingRuleRow } from "../../storage/store/store.ts";
 import type { ApprovalInbox, ApprovalView, RuleMatch, StandingRules } from "./approval.ts";
 import type { Deciders } from "./deciders.ts";
@@ -79,13 +80,8 @@ export function createStandingRules(
       assertGranted(approval);
       const shown = approval.editedArguments ?? approval.arguments;
       const tool = p.registry.get(approval.toolName);
-      const faults = draftFaults(
-        expiresInSeconds,
-        matches,
-        shown,
-        tool?.effects !== "system_dangerous",
-      );
-      if (faults.length > 0) throw invalid(faults);
+      const faults = [...lifeFaults(expiresInSeconds), ...coverFaults(matches, shown, tool)];
+      if (faults.length > 0) throw invalidRule(faults);
       const active = await standingRules.active(caller.tenantId, p.now());
       if (active.length >= MAX_RULES)
         throw new AppError(
@@ -101,7 +97,7 @@ export function createStandingRules(
         userId: approval.requester,
         toolName: approval.toolName,
         toolPin: approval.toolPin,
-        matches: matches ?? [{ pointer: "", equals: shown }],
+        matches: matches ?? exactly(shown),
         fromApproval: approval.id,
         createdBy: caller.userId,
         createdAt: now,
@@ -159,6 +155,11 @@ export function createStandingRules(
   };
 }
 
+/** The matches that cover these arguments and no others. */
+export const exactly = (shown: JsonObject): readonly RuleMatch[] => [
+  { pointer: "", equals: shown },
+];
+
 function assertGranted({ id, state, needed }: ApprovalView): void {
   if (state !== "approved" && state !== "consumed") {
     throw new AppError(
@@ -168,6 +169,10 @@ function assertGranted({ id, state, needed }: ApprovalView): void {
       { remedy: "approve it first" },
     );
   }
+  assertOnePerson({ id, needed });
+}
+
+export function assertOnePerson({ id, needed }: Pick<ApprovalView, "id" | "needed">): void {
   if (needed > 1) {
     throw new AppError(
       "FORBIDDEN",
@@ -178,23 +183,25 @@ function assertGranted({ id, state, needed }: ApprovalView): void {
   }
 }
 
-function draftFaults(
-  expiresInSeconds: number,
+function lifeFaults(expiresInSeconds: number): FieldFault[] {
+  if (
+    Number.isInteger(expiresInSeconds) &&
+    expiresInSeconds >= 1 &&
+    expiresInSeconds <= MAX_LIFE_SECONDS
+  )
+    return [];
+  const message = `expected a whole number from 1 to ${MAX_LIFE_SECONDS} (30 days)`;
+  return [{ path: "/expiresInSeconds", message }];
+}
+
+/** What is wrong with what a rule would cover; without `matches` that is exactly the arguments `shown`. */
+export function coverFaults(
   matches: readonly RuleMatch[] | undefined,
   shown: JsonObject,
-  mayGlob: boolean,
+  tool: Tool | null,
 ): FieldFault[] {
   const faults: FieldFault[] = [];
-  if (
-    !Number.isInteger(expiresInSeconds) ||
-    expiresInSeconds < 1 ||
-    expiresInSeconds > MAX_LIFE_SECONDS
-  ) {
-    faults.push({
-      path: "/expiresInSeconds",
-      message: `expected a whole number from 1 to ${MAX_LIFE_SECONDS} (30 days)`,
-    });
-  }
+  const mayGlob = tool?.effects !== "system_dangerous";
   if (matches === undefined) {
     if (hasMask(shown))
       faults.push({
@@ -216,7 +223,7 @@ function draftFaults(
   return faults;
 }
 
-function invalid(errors: readonly FieldFault[]): AppError {
+export function invalidRule(errors: readonly FieldFault[]): AppError {
   const [first] = errors;
   return new AppError(
     "BAD_REQUEST",

@@ -11,6 +11,8 @@ export interface Waiting {
     ms: number,
     signal?: AbortSignal,
   ): Promise<void>;
+  /** Does its caller still wait for it? Null: not on this instance, and others are not asked. */
+  isAwaited(executionId: string): boolean | null;
   close(): void;
 }
 
@@ -42,6 +44,7 @@ export function createWaiting({
   };
 
   return {
+    isAwaited: (executionId) => waiters.has(executionId) || (shared ? null : false),
     wake(executionId) {
       wakeHere(executionId);
       // A lost message delays the waiter by one second at most.

@@ -39,6 +39,7 @@ export function createGovernanceHolder(
       hostsFor: (subject) => current.hostsFor(subject),
       isVariableDenied: (name) => current.isVariableDenied(name),
       judgeArguments: (subject) => current.judgeArguments(subject),
+      judgeCommands: (subject) => current.judgeCommands(subject),
       taintRule: (tool, taint) => current.taintRule(tool, taint),
       minds: (reader) => current.minds(reader),
       approvalRules: (tool) => current.approvalRules(tool),

@@ -2,7 +2,12 @@
 import { resolve, sep } from "node:path";
 import { MODES, type Caller, type Mode } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
-import { hostsForCall, judgeArguments, type ToolArguments } from "./arguments/index.ts";
+import {
+  hostsForCall,
+  judgeArguments,
+  judgeCommands,
+  type ToolArguments,
+} from "./arguments/index.ts";
 import { match, programsOf } from "./arguments/programs.ts";
 import { hostsOf, withinLimit } from "./arguments/urls.ts";
 import { asWriterOf, escalator } from "./escalate.ts";
@@ -85,6 +90,7 @@ export function createGovernance(
     isVariableDenied: (name) =>
       match(tools.commands.environment.denied, name.toUpperCase()) !== null,
     judgeArguments: (subject) => judgeArguments(subject, rules),
+    judgeCommands: (subject) => judgeCommands(subject, rules),
     taintRule: (tool, taint) => taintRuleOf(tool, taint, tools.taint),
     minds: (reader) => tools.taint.of[reader].value !== "off",
     approvalRules: (tool) =>

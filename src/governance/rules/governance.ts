@@ -1,6 +1,7 @@
 // The compiled governance files: rule per tool and mode, argument rules, limits, plans.
 import type { DocumentKind, DocumentVersion } from "../../contract/document.ts";
 import type { Caller, EgressLimit, JsonObject, Mode, Plan } from "../../contract/call.ts";
+import type { CommandVerdict } from "../../contract/effect.ts";
 import type { EgressRules } from "../../reach/egress/egress.ts";
 import type { Metric } from "../limits/budget.ts";
 import type { Reader, Taint } from "../../contract/taint.ts";
@@ -155,6 +156,8 @@ export interface Governance {
   judgeArguments(
     subject: ArgumentSubject,
   ): readonly ArgumentFinding[] | Promise<readonly ArgumentFinding[]>;
+  /** For people: what the rules say to each command that a call names; empty when it names none. */
+  judgeCommands(subject: ArgumentSubject): Promise<readonly CommandVerdict[]>;
   /** Null: the call needs no one. `taint` is never empty. */
   taintRule(tool: Tool, taint: readonly Taint[]): TaintRule | null;
   /** False: what this reader has read changes nothing, so it need not be collected. */

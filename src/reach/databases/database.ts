@@ -71,6 +71,26 @@ export interface ChangeRequest {
   readonly dryRun: boolean;
 }
 
+export type WriteRequest =
+  ({ readonly op: "insert" } & InsertRequest) | ({ readonly op: "change" } & ChangeRequest);
+
+/** How many rows of a preview are shown. */
+export const PREVIEWED_ROWS = 10;
+
+/** What a writing statement would do: it was run, looked at and rolled back. */
+export interface RowsPreview {
+  /** Inserted, changed or deleted. */
+  readonly rows: number;
+  /** Of an insert: rows that exist already. */
+  readonly skipped: number;
+  /** What triggers and foreign keys would change besides, where that is counted. */
+  readonly otherRows?: number;
+  readonly columns: readonly string[];
+  readonly before: readonly (readonly Json[])[];
+  readonly after: readonly (readonly Json[])[];
+  readonly cut: boolean;
+}
+
 /** One database. Every method rejects with a typed error, at once when the signal fires. */
 export interface Database {
   readonly kind: "postgres" | "sqlite";
@@ -82,6 +102,11 @@ export interface Database {
     limits: Limits,
   ): Promise<{ inserted: number; skipped: number; returned: Json[] }>;
   change(request: ChangeRequest, limits: Limits): Promise<{ matched: number; changed: number }>;
+  /** Leaves no trace. `refused`: why a rollback could not take it back, so that it was not run. */
+  preview(
+    request: WriteRequest,
+    limits: Limits,
+  ): Promise<RowsPreview | { readonly refused: string }>;
   close(): Promise<void>;
 }
 

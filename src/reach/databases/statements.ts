@@ -67,6 +67,22 @@ export function insertStatement(
   };
 }
 
+/** The first rows that a change concerns, as they are. */
+export function rowsStatement(
+  table: KnownTable,
+  { where }: Pick<ChangeRequest, "where">,
+  { columns, order, limit }: { columns: string; order: string; limit: number },
+  dialect: Dialect,
+): Statement {
+  const params: unknown[] = [];
+  const condition = whereClause(table, where, params, dialect);
+  const sorted = order === "" ? "" : ` ORDER BY ${order}`;
+  return {
+    sql: `SELECT ${columns} FROM ${target(table)} WHERE ${condition}${sorted} LIMIT ${limit}`,
+    params,
+  };
+}
+
 export interface ChangeStatements {
   /** At most one row more than may match. */
   readonly count: Statement;

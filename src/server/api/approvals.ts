@@ -1,10 +1,12 @@
 // Approvals and the standing rules drafted from them: what people decide, and see. Who may is said by the desk.
 import { z } from "zod";
 import type { ApprovalView } from "../../governance/approvals/approval.ts";
-import type { ApprovalNotice, Caller, Json, JsonObject } from "../../contract/call.ts";
+import type { ApprovalNotice, Caller, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { StandingRuleRow } from "../../storage/store/store.ts";
 import type { Doors } from "../doors.ts";
+import { matchesIn } from "./approval-previews.ts";
+import { ruleMatch, taintSource } from "./approval-shapes.ts";
 import { endpoint } from "./endpoint.ts";
 import {
   cursorOf,
@@ -15,6 +17,7 @@ import {
   jsonObject,
   page,
   pageOf,
+  status,
   time,
 } from "./shapes.ts";
 
@@ -64,6 +67,7 @@ const approval = z.object({
     .string()
     .optional()
     .describe("Content from outside that the agent has read before this call; absent: none"),
+  taintSources: z.array(taintSource).describe("The same as data"),
   state,
   needed: z.int().describe("How many different people must agree"),
   votes: z.array(vote),
@@ -73,6 +77,11 @@ const approval = z.object({
   expiresAt: time,
   presentedAt: time.nullable(),
   decidedAt: time.nullable(),
+  clientConnected: z
+    .boolean()
+    .optional()
+    .describe("One approval: whoever asked keeps a connection open and waits; absent: not known"),
+  executionStatus: status.optional().describe("One approval: how the call itself stands"),
   mayDecide: z.boolean(),
   mayNot: z.string().optional().describe("Why not"),
 });
@@ -83,6 +92,9 @@ function taintOf({ reasons }: ApprovalView): { taint?: string } {
   const found = reasons.find(({ reason }) => reason === "tainted");
   return found ? { taint: found.message } : {};
 }
+
+const taintSourcesOf = ({ reasons }: ApprovalView): z.input<typeof taintSource>[] =>
+  reasons.flatMap(({ sources = [] }) => sources.map((source) => ({ ...source })));
 
 function view(row: ApprovalView, doors: Doors): z.input<typeof approval> {
   return {
@@ -101,8 +113,9 @@ function view(row: ApprovalView, doors: Doors): z.input<typeof approval> {
     editedArguments: row.editedArguments,
     ...(row.editedArgumentsCut ? { editedArgumentsCut: { ...row.editedArgumentsCut } } : {}),
     risk: row.risk,
-    reasons: row.reasons.map((reason) => ({ ...reason })),
+    reasons: row.reasons.map(({ sources: _sources, ...reason }) => reason),
     ...taintOf(row),
+    taintSources: taintSourcesOf(row),
     state: row.state,
     needed: row.needed,
     votes: row.votes.map((one) => ({ ...one, at: iso(one.at) })),
@@ -112,6 +125,7 @@ function view(row: ApprovalView, doors: Doors): z.input<typeof approval> {
     expiresAt: iso(row.expiresAt),
     presentedAt: isoOrNull(row.presentedAt),
     decidedAt: isoOrNull(row.decidedAt),
+    ...(row.clientConnected === undefined ? {} : { clientConnected: row.clientConnected }),
     mayDecide: row.mayDecide,
     ...(row.mayNot === undefined ? {} : { mayNot: row.mayNot }),
   };
@@ -150,7 +164,11 @@ export const getApproval = endpoint({
   summary: "One approval",
   input: z.strictObject({ id: handle }),
   output: approval,
-  run: async ({ id }, { caller, doors }) => view(await doors.approvals.show(caller, id), doors),
+  async run({ id }, { caller, doors }) {
+    const row = await doors.approvals.show(caller, id);
+    const progress = await doors.history.progress(caller, row.executionId);
+    return { ...view(row, doors), ...(progress ? { executionStatus: progress.status } : {}) };
+  },
 });
 
 const comment = z.string().trim().min(1).max(1000).optional().describe("Reaches the caller");
@@ -199,19 +217,13 @@ function given(vote: { comment?: string | undefined; version?: string | undefine
   };
 }
 
-const match = z.strictObject({
-  pointer: z.string().max(500).describe("JSON pointer into the arguments; empty means all of them"),
-  equals: z.unknown().optional(),
-  glob: z.string().max(500).optional(),
-});
-
 const rule = z.object({
   id: z.string(),
   tenantId: z.string(),
   userId: z.string().describe("Whose calls it covers"),
   toolName: z.string(),
   toolPin: z.string(),
-  matches: z.array(match),
+  matches: z.array(ruleMatch),
   fromApproval: z.string(),
   createdBy: z.string(),
   createdAt: time,
@@ -237,18 +249,13 @@ export const draftApprovalRule = endpoint({
   input: z.strictObject({
     id: handle,
     expiresInSeconds: z.int().min(1).max(2_592_000).describe("At most 30 days"),
-    matches: z.array(match).max(50).optional().describe("Default: exactly the same arguments"),
+    matches: z.array(ruleMatch).max(50).optional().describe("Default: exactly the same arguments"),
   }),
   output: rule,
   async run({ id, expiresInSeconds, matches }, { caller, doors, reply }) {
-    const wanted = matches?.map(({ pointer, equals, glob }) => ({
-      pointer,
-      ...(equals === undefined ? {} : { equals: equals as Json }),
-      ...(glob === undefined ? {} : { glob }),
-    }));
     const made = await doors.approvals.rules.draft(caller, id, {
       expiresInSeconds,
-      ...(wanted ? { matches: wanted } : {}),
+      ...matchesIn(matches),
     });
     reply.headers["Location"] = `/api/v1/approval-rules/${made.id}`;
     return ruleView(made);

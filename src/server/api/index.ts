@@ -3,6 +3,7 @@ import { createLoginLink, whoami } from "./account.ts";
 import * as agents from "./agents.ts";
 import * as apis from "./apis.ts";
 import * as assets from "./assets.ts";
+import { getSimilarApproval, previewApproval, previewApprovalRule } from "./approval-previews.ts";
 import {
   approve,
   deny,
@@ -94,7 +95,10 @@ export const endpoints: readonly AnyEndpoint[] = [
   getApproval,
   approve,
   deny,
+  previewApproval,
+  getSimilarApproval,
   draftApprovalRule,
+  previewApprovalRule,
   listApprovalRules,
   revokeApprovalRule,
   listQuestions,

@@ -432,7 +432,14 @@ export interface Store
     ofExecution(executionId: string): Promise<ApprovalRow | null>;
     /** Newest first. */
     list(
-      filter: { tenantId: string; requester?: string; state?: ApprovalRow["state"] },
+      filter: {
+        tenantId: string;
+        requester?: string;
+        state?: ApprovalRow["state"];
+        toolName?: string;
+        /** Only those that people agreed to, used or not. */
+        granted?: true;
+      },
       page: { limit: number; after?: { createdAt: number; id: string } },
     ): Promise<ApprovalHead[]>;
     /** What the heads leave out, masked as people see it; by id. */

@@ -13,22 +13,7 @@ export interface DatabaseSettings {
 
 export function databasePower({ databases }: DatabaseSettings) {
   return (call: Call, signal: AbortSignal): DatabasePower => {
-    const own = databases.all.filter(
-      ({ config }) => config.tenants?.includes(call.caller.tenantId) ?? true,
-    );
-    const limits = ({ config }: Connection): Limits => ({
-      signal,
-      timeoutMs: Math.min(config.statementTimeoutMs, call.timeoutMs),
-    });
-    const reading = (name?: string) => {
-      const connection = find(own, name);
-      return { database: connection.database, limits: limits(connection) };
-    };
-    const writing = (name?: string) => {
-      const connection = find(own, name);
-      if (connection.config.readOnly) throw readOnly(connection.name);
-      return { database: connection.database, limits: limits(connection) };
-    };
+    const { own, reading, writing } = connectionsOf(databases, call, signal);
     return {
       connections: () =>
         Promise.resolve(
@@ -70,6 +55,28 @@ export function databasePower({ databases }: DatabaseSettings) {
       },
     };
   };
+}
+
+/** Those that a call may use; each throws where its caller may not. */
+export function connectionsOf(databases: Databases, call: Call, signal: AbortSignal) {
+  const own = databases.all.filter(
+    ({ config }) => config.tenants?.includes(call.caller.tenantId) ?? true,
+  );
+  const reading = (name?: string) => {
+    const connection = find(own, name);
+    const { database, config } = connection;
+    const limits: Limits = {
+      signal,
+      timeoutMs: Math.min(config.statementTimeoutMs, call.timeoutMs),
+    };
+    return { connection, database, limits };
+  };
+  const writing = (name?: string) => {
+    const target = reading(name);
+    if (target.connection.config.readOnly) throw readOnly(target.connection.name);
+    return target;
+  };
+  return { own, reading, writing };
 }
 
 /** The one that says so; a single one needs not to. */

@@ -126,7 +126,7 @@ function requireFitting(body: string | Uint8Array | undefined): void {
 }
 
 /** Added as text: what the gate judged stays as it was written. */
-function withQuery(url: string, query: JsonObject | undefined): string {
+export function withQuery(url: string, query: JsonObject | undefined): string {
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
     [value].flat().map((one) => [name, textOf(one)] as [string, string]),
   );

@@ -3,13 +3,16 @@
 import { basename, isAbsolute, join } from "node:path";
 import type { Json } from "../../../contract/call.ts";
 import { quote } from "../../../util/text/quote.ts";
-import type { Located, Refused, RuleSource } from "../governance.ts";
+import type { CommandVerdict } from "../../../contract/effect.ts";
+import type { ArgumentFinding, Located, Refused, RuleSource } from "../governance.ts";
 import { asked, denied, waived, type Judging } from "./finding.ts";
 import { unexplained } from "./grammar.ts";
 import { match, type Programs } from "./programs.ts";
 import type { SimpleCommand, Word } from "./shell.ts";
 
 const MAX_WORDS = 1_000;
+/** Of the commands of one line. */
+const MAX_SHOWN = 100;
 const PARSED: RuleSource = { at: "built in", text: "a command that is not understood is refused" };
 const WORKSPACE: RuleSource = {
   at: "built in",
@@ -70,9 +73,60 @@ export async function judgeArgv(
     });
     return false;
   }
+  return finish(j, text, await judgeAll(j, [commandOf(argv)], programs), programs);
+}
+
+function commandOf([name = "", ...args]: readonly string[]): SimpleCommand {
   const plain = (word: string): Word => ({ text: word, value: word });
-  const command = { text, name: plain(name), args: args.map(plain), variables: [], redirects: [] };
-  return finish(j, text, await judgeAll(j, [command], programs), programs);
+  const text = [name, ...args].join(" ");
+  return { text, name: plain(name), args: args.map(plain), variables: [], redirects: [] };
+}
+
+/** What the rules say to each command of a line by itself, for people. The line as a whole is judged by the others. */
+export async function commandVerdicts(
+  j: Omit<Judging, "findings">,
+  given: string | readonly string[],
+  programs: Programs,
+): Promise<CommandVerdict[]> {
+  const whole: ArgumentFinding[] = [];
+  const judging = { ...j, findings: whole };
+  if (typeof given === "string") await judgeCommandLine(judging, given, programs);
+  else await judgeArgv(judging, given, programs);
+  const text = typeof given === "string" ? given : given.join(" ");
+  const verdicts: CommandVerdict[] = [];
+  for (const command of await commandsIn(given)) {
+    const findings: ArgumentFinding[] = [];
+    await judgeOne({ ...j, findings }, command, programs);
+    verdicts.push(verdictOf(command.text, findings, ruleWithout(j, programs)));
+  }
+  const said = new Set(verdicts.map(({ message }) => message));
+  const rest = whole.filter(({ kind, message }) => kind !== "waive" && !said.has(message));
+  // What is found in the line alone: that it is not understood, or more than plain commands.
+  const line = rest.filter(({ value }) => value === text);
+  return line.length > 0 && !verdicts.some((one) => one.text === text && one.verdict !== "run")
+    ? [...verdicts, verdictOf(text, line, PARSED)]
+    : verdicts;
+}
+
+async function commandsIn(given: string | readonly string[]): Promise<readonly SimpleCommand[]> {
+  if (typeof given !== "string") return given.length === 0 ? [] : [commandOf(given)];
+  const { takeApart } = await import("./shell.ts");
+  const { commands, notUnderstood } = takeApart(given);
+  return notUnderstood === null ? commands.slice(0, MAX_SHOWN) : [];
+}
+
+/** Where nothing is found against a command. */
+const ruleWithout = ({ subject }: Pick<Judging, "subject">, programs: Programs): RuleSource =>
+  programs.listOf(subject.mode)?.rule ?? programs.rules.rule;
+
+function verdictOf(
+  text: string,
+  findings: readonly ArgumentFinding[],
+  without: RuleSource,
+): CommandVerdict {
+  const first = findings.find(({ kind }) => kind === "deny") ?? findings[0];
+  if (!first || first.kind === "waive") return { text, verdict: "run", rule: without };
+  return { text, verdict: first.kind, message: first.message, rule: first.rule };
 }
 
 async function judgeAll(

@@ -1,13 +1,14 @@
 // The argument rules: what a call wants to touch, judged one by one. A tool that touches nothing costs nothing.
 import { lstat } from "node:fs/promises";
 import type { Json, JsonObject, Mode } from "../../../contract/call.ts";
+import type { CommandVerdict } from "../../../contract/effect.ts";
 import type { EgressRules } from "../../../reach/egress/egress.ts";
 import type { Tool, Touch } from "../../../contract/tool.ts";
 import { valueAt } from "../../../util/json/json.ts";
 import { quote } from "../../../util/text/quote.ts";
 import type { ArgumentFinding, ArgumentSubject, ModeRule, PathRules } from "../governance.ts";
 import type { Ruled } from "../files/yaml.ts";
-import { judgeArgv, judgeCommandLine, judgeEnvironment } from "./commands.ts";
+import { commandVerdicts, judgeArgv, judgeCommandLine, judgeEnvironment } from "./commands.ts";
 import { asked, denied, waived, type Judging } from "./finding.ts";
 import type { Programs } from "./programs.ts";
 import { asAgreed, judgeNetwork } from "./network.ts";
@@ -66,6 +67,30 @@ async function judgeTouches(
   }
   // One thing that must be asked about is enough for the question.
   return free ? findings : findings.filter(({ kind }) => kind !== "waive");
+}
+
+/** What the rules say to each command that a call names; empty when it names none. Nothing is decided. */
+export async function judgeCommands(
+  subject: ArgumentSubject,
+  rules: ArgumentRules,
+): Promise<readonly CommandVerdict[]> {
+  const { touches, programs, pathRules } = rules.of(subject.tool);
+  const found: CommandVerdict[] = [];
+  for (const touch of touches) {
+    if (touch.kind !== "command" && touch.kind !== "argv") continue;
+    for (const { at, value } of valuesAt(subject.arguments, touch)) {
+      if (typeof value !== "string" && !isTexts(value)) continue;
+      const from = touch.from === undefined ? undefined : valueAt(subject.arguments, touch.from);
+      const judging = {
+        subject,
+        at,
+        pathRules: () => pathRules(subject),
+        ...(typeof from === "string" ? { from } : {}),
+      };
+      found.push(...(await commandVerdicts(judging, value, programs)));
+    }
+  }
+  return found;
 }
 
 /** The rules for hosts of one call: those of its tool, and the hosts that the gate has judged. */

@@ -25,6 +25,7 @@ import {
   type Row,
 } from "./catalogue.ts";
 import { connectFault, statementFault } from "./faults.ts";
+import { previewRows } from "./preview.ts";
 import { changeStatements, insertStatement, type Dialect } from "../statements.ts";
 import { cellOf, Rows } from "../values.ts";
 
@@ -41,7 +42,7 @@ const EXPLAIN = "EXPLAIN (FORMAT JSON) ";
 
 type Mode = "READ ONLY" | "READ WRITE";
 
-interface Session {
+export interface Session {
   query(sql: string, params?: readonly unknown[], rowMode?: "array"): Promise<pg.QueryResult<Row>>;
   readonly ask: (sql: string, params?: readonly unknown[]) => Promise<Row[]>;
 }
@@ -168,6 +169,11 @@ export function openPostgres(
         if (matched > request.maxRows) throw tooManyRows(request.maxRows);
         return { keep: !request.dryRun, value: { matched, changed: request.dryRun ? 0 : matched } };
       }),
+    preview: (request, limits) =>
+      transaction("READ WRITE", limits, 0, async (session) => ({
+        keep: false,
+        value: await previewRows(session, request, dialect),
+      })),
     close: () => pool.end(),
   };
 }

@@ -3,9 +3,8 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Json } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { QueryResult } from "../../../contract/powers/database.ts";
-import type { ChangeRequest, InsertRequest, QueryRequest } from "../database.ts";
+import type { ChangeRequest, InsertRequest, QueryRequest, WriteRequest } from "../database.ts";
 import {
-  badArguments,
   columnNotFound,
   connectFailed,
   constraintViolation,
@@ -19,8 +18,10 @@ import {
 import { requireParameters, requireReading } from "../guard/sqlite.ts";
 import { authorize, type Authorizer } from "./authorizer.ts";
 import { columnsOf, isMain, isOwnStore, shapeOf, tablesOf } from "./catalogue.ts";
-import { changeStatements, insertStatement, type Dialect, type Statement } from "../statements.ts";
+import { changeStatements, insertStatement } from "../statements.ts";
 import { Rows, cellOf } from "../values.ts";
+import { previewRows } from "./preview.ts";
+import { bound, changesOf, dialect, runAll } from "./statement.ts";
 import { Exhausted } from "../../../util/exhaustion.ts";
 
 export interface SqliteJob {
@@ -32,15 +33,17 @@ export interface SqliteJob {
     | { readonly op: "tables"; readonly schema: string }
     | { readonly op: "describe"; readonly schema: string; readonly table: string }
     | ({ readonly op: "insert" } & InsertRequest)
-    | ({ readonly op: "change" } & ChangeRequest);
+    | ({ readonly op: "change" } & ChangeRequest)
+    | { readonly op: "preview"; readonly write: WriteRequest };
 }
 
 const MAX_VALUE_BYTES = 16_777_216;
 const HEAP_BYTES = 268_435_456;
+const WRITERS: ReadonlySet<SqliteJob["work"]["op"]> = new Set(["insert", "change", "preview"]);
 
 export function runSqlite({ name, file, busyMs, work }: SqliteJob): unknown {
   if (work.op === "query") requireReading(work.sql);
-  const access = work.op === "insert" || work.op === "change" ? "write" : "read";
+  const access = WRITERS.has(work.op) ? "write" : "read";
   const db = open(name, file, access, busyMs);
   try {
     if (isOwnStore(db)) throw ownStore(name);
@@ -56,6 +59,8 @@ export function runSqlite({ name, file, busyMs, work }: SqliteJob): unknown {
         return insert(db, work);
       case "change":
         return change(db, work);
+      case "preview":
+        return preview(db, work.write);
     }
   } catch (cause) {
     throw translate(cause, name, null);
@@ -154,8 +159,6 @@ function columnTypes(statement: StatementSync, rows: readonly Json[][]): QueryRe
   });
 }
 
-const dialect: Dialect = { placeholder: (index) => `?${index}`, value: (value) => bound(value) };
-
 function insert(db: DatabaseSync, request: InsertRequest) {
   const table = { schema: "main", name: request.table, columns: columnsOf(db, request.table) };
   const statement = insertStatement(table, request, dialect);
@@ -185,6 +188,19 @@ function change(db: DatabaseSync, request: ChangeRequest) {
   });
 }
 
+/** What it writes stays in memory, so that neither the file nor a journal beside it is touched, even by a kill. */
+function preview(db: DatabaseSync, write: WriteRequest) {
+  db.exec("pragma cache_spill = off");
+  const { journal_mode: mode } = db.prepare("pragma journal_mode").get() as {
+    journal_mode: string;
+  };
+  // Of a database with a write-ahead log that would change the file; there nothing is written before the commit.
+  if (mode !== "wal") db.exec("pragma journal_mode = memory");
+  const work = previewRows(db, write);
+  const lock = authorize(db, "write");
+  return transaction(db, lock, () => ({ keep: false, value: work() }));
+}
+
 /** Holds the write lock from the start, so that what was counted is what is changed. */
 function transaction<T>(
   db: DatabaseSync,
@@ -200,33 +216,6 @@ function transaction<T>(
     if (db.isTransaction) db.exec("ROLLBACK");
     throw translate(cause, "", { sql: "", lock, tables: [], columns: [] });
   }
-}
-
-function runAll(db: DatabaseSync, { sql, params }: Statement): Record<string, unknown>[] {
-  return db.prepare(sql).all(...(params as never[]));
-}
-
-/** Of the last statement, without what its triggers did. */
-function changesOf(db: DatabaseSync): number {
-  const row = db.prepare("select changes() as own").get() as { own: bigint };
-  return Number(row.own);
-}
-
-/** node:sqlite takes an object for named parameters and binds numbers as REAL: each value is made plain here. */
-function bound(value: Json): string | number | bigint | null {
-  if (value === null) return null;
-  if (typeof value === "boolean") return value ? 1n : 0n;
-  if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
-  if (typeof value === "string") {
-    if (value.includes("\0") || !value.isWellFormed())
-      throw badArguments(
-        "/params",
-        "a text with a NUL character or a lone surrogate cannot be stored unchanged",
-        "leave it out",
-      );
-    return value;
-  }
-  return JSON.stringify(value);
 }
 
 function namesIn(db: DatabaseSync): { tables: string[]; columns: string[] } {

@@ -36,6 +36,7 @@ export function openSqlite(
     describe: (table, schema, limits) => run({ op: "describe", table, schema }, limits),
     insert: (request, limits) => run({ op: "insert", ...request }, limits),
     change: (request, limits) => run({ op: "change", ...request }, limits),
+    preview: (write, limits) => run({ op: "preview", write }, limits),
     close: () => Promise.resolve(),
   };
 }

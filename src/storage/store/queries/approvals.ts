@@ -19,11 +19,13 @@ export function approvals(database: Database): Store["approvals"] {
     get: (id) => first(select().where("id", "=", id)),
     ofExecution: (executionId) =>
       first(select().where("execution_id", "=", executionId).orderBy("created_at", "desc")),
-    list({ tenantId, requester, state }, { limit, after }) {
+    list({ tenantId, requester, state, toolName, granted }, { limit, after }) {
       let query = selectHeads().where("tenant_id", "=", tenantId);
       if (requester !== undefined) query = query.where("requester", "=", requester);
       // As a word of the statement, so that the partial index serves.
       if (state !== undefined) query = query.where("state", "=", sql.lit(state));
+      if (toolName !== undefined) query = query.where("tool_name", "=", toolName);
+      if (granted) query = query.where("state", "in", ["approved", "consumed"]);
       if (after)
         query = query.where(sql<boolean>`(created_at, id) < (${after.createdAt}, ${after.id})`);
       return heads(query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit));

@@ -63,6 +63,12 @@ export interface ApprovalRow {
     readonly reason: string;
     readonly message: string;
     readonly rule?: string;
+    /** Of `tainted`: content from outside that whoever asked has read. */
+    readonly sources?: readonly {
+      readonly from: string;
+      readonly tool: string;
+      readonly reader: string;
+    }[];
   }[];
   readonly state: (typeof APPROVAL_STATES)[number];
   /** How many different people must agree. */
