@@ -2,7 +2,12 @@
 import { Link } from "@tanstack/react-router";
 import { Copy } from "./copy.tsx";
 
-const PAGES = { execution: "/executions", approval: "/approvals", tool: "/tools" } as const;
+const PAGES = {
+  execution: "/executions",
+  approval: "/approvals",
+  tool: "/tools",
+  server: "/servers",
+} as const;
 
 export function RecordLink({
   kind,
