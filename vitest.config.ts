@@ -10,6 +10,8 @@ const TESTS = ["src/**/*.test.ts", "packages/*/src/**/*.test.ts", "test/**/*.tes
 const SLOW = "**/*.slow.test.ts";
 /** The web console in Chromium. */
 const CONSOLE = "test/console/**/*.test.ts";
+/** Servers show the console: it is built where that is missing or older than its sources. */
+const BUILD = ["test/fixtures/console-build.ts"];
 const ELSEWHERE = ["test/services/**", "test/faults/**", "test/console/**", "node_modules/**"];
 /** Rooms of pure functions: their tests share a process, so that what they import is loaded once. */
 const PURE = ["{src/util,src/contract,src/governance/rules,packages/*/src}/**/*.test.ts"];
@@ -23,19 +25,30 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "rest", include: TESTS, exclude: [...ELSEWHERE, SLOW, ...PURE] },
+        test: {
+          name: "rest",
+          include: TESTS,
+          exclude: [...ELSEWHERE, SLOW, ...PURE],
+          globalSetup: BUILD,
+        },
       },
       // Real programs started dozens of times, Chromium, corpora, kill loops: `npm run test:slow`.
       {
         extends: true,
-        test: { name: "slow", include: [SLOW], exclude: ELSEWHERE, testTimeout: 60_000 },
+        test: {
+          name: "slow",
+          include: [SLOW],
+          exclude: ELSEWHERE,
+          globalSetup: BUILD,
+          testTimeout: 60_000,
+        },
       },
       {
         extends: true,
         test: {
           name: "console",
           include: [CONSOLE],
-          globalSetup: ["test/fixtures/console-build.ts"],
+          globalSetup: BUILD,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -233,6 +233,7 @@ const DANGERS: Record<string, readonly string[]> = {
     "storage/data-dir.ts",
     "reach/databases/sqlite/sqlite.ts",
     "reach/documents/",
+    "server/pages/console-files.ts",
     "server/pages/docs.ts",
     "governance/rules/arguments/",
     "governance/rules/files/folder.ts",

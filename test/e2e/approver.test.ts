@@ -75,6 +75,20 @@ async function page(path: string, cookie = ""): Promise<{ status: number; text: 
   return { status: response.status, text: await response.text() };
 }
 
+// The shape is what each test asserts.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+async function approvalOf(id: string, cookie: string): Promise<any> {
+  const answer = await fetch(`${app.url}/api/v1/approvals/${id}`, { headers: { cookie } });
+  return answer.json();
+}
+
+const decide = (id: string, verb: "approve" | "deny", cookie: string, body: object) =>
+  fetch(`${app.url}/api/v1/approvals/${id}/${verb}`, {
+    method: "POST",
+    headers: { cookie, origin: app.url, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
 async function signedIn(key = bea): Promise<string> {
   const response = await send("/sign-in", { key });
   expect(response.status).toBe(303);
@@ -93,18 +107,20 @@ describe("item 17: an approver who is no administrator signs in", () => {
     expect(done.headers.get("set-cookie")).toMatch(
       /^ostiary_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/,
     );
-    const shown = await page(`/a/${id}`, cookieOf(done));
-    expect([shown.status, shown.text]).toEqual([200, expect.stringContaining("Approve this one")]);
+    const cookie = cookieOf(done);
+    expect((await page(`/a/${id}`, cookie)).status).toBe(200);
+    expect(await approvalOf(id, cookie)).toMatchObject({ requester: "bot", mayDecide: true });
   });
 
-  test("finds what waits for a decision on the first page", async () => {
+  test("finds what waits for a decision; whoever asked may not decide it", async () => {
     const { id } = await held("listed");
-    const home = await page("/", await signedIn());
-    expect(home.text).toContain("<strong>bea</strong>");
-    expect(home.text).toContain(`href="/a/${id}"`);
-    const agentsOwn = await fetch(app.url, { headers: { authorization: `Bearer ${bot}` } });
-    // Their own are listed to those who asked, and lead to a page that does not let them decide.
-    expect(await agentsOwn.text()).not.toContain("Waiting for your decision");
+    const list = async (headers: Record<string, string>) => {
+      const answer = await fetch(`${app.url}/api/v1/approvals?state=pending`, { headers });
+      const { items } = (await answer.json()) as { items: { id: string; mayDecide: boolean }[] };
+      return items.find((item) => item.id === id);
+    };
+    expect(await list({ cookie: await signedIn() })).toMatchObject({ mayDecide: true });
+    expect(await list({ authorization: `Bearer ${bot}` })).toMatchObject({ mayDecide: false });
   });
 
   test("with a link that ostiary open prints for their own key", async () => {
@@ -178,64 +194,68 @@ describe("item 17: an approver who is no administrator signs in", () => {
   });
 });
 
-describe("item 17: after a yes the page shows what became of the call", () => {
+describe("after a decision the approver sees what became of the call", () => {
   async function decided(text: string, verb: "approve" | "deny") {
     const { id, executionId } = await held(text);
     const cookie = await signedIn();
-    const done = await send(`/a/${id}/${verb}`, { comment: "as you like" }, { cookie });
-    expect([done.status, done.headers.get("location")]).toEqual([303, `/a/${id}`]);
-    const show = () => page(`/a/${id}`, cookie);
-    return { id, executionId, cookie, show };
+    const done = await decide(id, verb, cookie, { comment: "as you like" });
+    expect(done.status).toBe(200);
+    return { id, executionId, outcome: async () => (await approvalOf(id, cookie)).outcome };
   }
-  const REFRESH = /<meta http-equiv="refresh" content="\d+" \/>/;
-  async function settled(show: () => Promise<{ text: string }>): Promise<string> {
-    let text = "";
-    await until(async () => !REFRESH.test((text = (await show()).text)), 10_000);
-    return text;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  async function settled(outcome: () => Promise<any>): Promise<any> {
+    let last;
+    await until(async () => (last = await outcome())?.endTime !== undefined, 10_000);
+    return last;
   }
 
   test("that it succeeded, and how long it took; what it answered is not the approver's to read", async () => {
-    const { executionId, show } = await decided("hello", "approve");
-    const text = await settled(show);
-    expect(text).toMatch(/<h2>Outcome<\/h2>\s*<p><strong>success<\/strong>: it ran for \d+ ms/);
-    expect(text).toContain("You agreed to this call");
-    expect(text).not.toContain("and nothing else");
-    expect(text).not.toContain(`href="/x/${executionId}"`);
-    expect(text).not.toContain("You cannot decide it");
+    const { executionId, outcome } = await decided("hello", "approve");
+    const ended = await settled(outcome);
+    expect(ended).toEqual({
+      status: "success",
+      endTime: expect.any(String),
+      executionTime: expect.any(Number),
+      mayRead: false,
+    });
+    const record = await app.api("GET", `/executions/${executionId}`, { key: bea });
+    expect(record.status).toBe(404);
   });
 
   test("that it failed, and with which words", async () => {
-    const { show } = await decided("break", "approve");
-    const text = await settled(show);
-    expect(text).toContain("<strong>failed</strong>: the pen &lt;broke&gt;");
-    expect(text).toContain("EXECUTION_FAILED / exit_code");
-  });
-
-  test("that it still runs, and looks again by itself until it has ended", async () => {
-    const { show } = await decided("slow", "approve");
-    await until(async () => (await show()).text.includes("<strong>running</strong>"));
-    expect((await show()).text).toMatch(REFRESH);
-    letGo();
-    expect(await settled(show)).toContain("<strong>success</strong>");
-  });
-
-  test("that it was refused after a no; a page with a form never looks again by itself", async () => {
-    const { id } = await held("form");
-    expect((await page(`/a/${id}`, await signedIn())).text).not.toMatch(REFRESH);
-    const { show } = await decided("no", "deny");
-    const text = await settled(show);
-    expect(text).toContain("<strong>failed</strong>: Approval denied by user: as you like");
-    expect(text).toContain("You declined this call");
-  });
-
-  test("who may open the record is led to it", async () => {
-    const other = await newUser(app, "bot2", { level: "admin", capsuleId: "all", scopes: SCOPES });
-    const { id, executionId } = await held("own", other);
-    const session = await fetch(await app.app.loginUrl(), { redirect: "manual" });
-    await send(`/a/${id}/approve`, {}, { cookie: cookieOf(session) });
-    const own = await fetch(`${app.url}/a/${id}`, {
-      headers: { authorization: `Bearer ${other}` },
+    const { outcome } = await decided("break", "approve");
+    expect(await settled(outcome)).toMatchObject({
+      status: "failed",
+      error: "the pen <broke>",
+      errorCode: "EXECUTION_FAILED",
+      errorReason: "exit_code",
     });
-    expect(await own.text()).toContain(`href="/x/${executionId}"`);
+  });
+
+  test("that it still runs, until it has ended", async () => {
+    const { outcome } = await decided("slow", "approve");
+    await until(async () => (await outcome()).status === "running");
+    letGo();
+    expect(await settled(outcome)).toMatchObject({ status: "success" });
+  });
+
+  test("that it was refused after a no; an undecided call has no outcome", async () => {
+    const { id } = await held("undecided");
+    expect(await approvalOf(id, await signedIn())).not.toHaveProperty("outcome");
+    const { outcome } = await decided("no", "deny");
+    expect(await settled(outcome)).toMatchObject({
+      status: "failed",
+      error: "Approval denied by user: as you like",
+    });
+  });
+
+  test("who may read the record is told so", async () => {
+    const other = await newUser(app, "bot2", { level: "admin", capsuleId: "all", scopes: SCOPES });
+    const { id } = await held("own", other);
+    const session = await fetch(await app.app.loginUrl(), { redirect: "manual" });
+    const cookie = cookieOf(session);
+    await decide(id, "approve", cookie, {});
+    const own = await app.api("GET", `/approvals/${id}`, { key: other });
+    expect(own.body.outcome).toMatchObject({ mayRead: true });
   });
 });

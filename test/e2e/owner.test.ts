@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runBin, startServer, type BinResult, type RunningServer } from "../fixtures/bin.ts";
-import { formOf, signIn } from "../fixtures/console.ts";
+import { signIn } from "../fixtures/console.ts";
 import { until } from "../fixtures/contract.ts";
 import { connect } from "./mcp-clients.ts";
 
@@ -121,28 +121,28 @@ describe("item 5, 9, 14: the owner of a fresh install", { timeout: 180_000 }, ()
     expect((await done("runs", "list", "--user", "*")).stdout).toContain(waiting.executionId);
   });
 
-  test("on the pages, with their own forms", async () => {
+  test("in the console's session", async () => {
     const { answer } = await agentWrites("page.md");
     const { id, executionId } = await found("page.md");
     const owner = await signIn((await done("open", "--json")).json().url as string);
-    const start = await owner.open("/");
-    expect(start.text).toContain(`<a href="/a/${id}">`);
-    const page = await owner.open(`/a/${id}`);
-    expect(page.text).toContain("cursor wants to run file/write");
-    const { path, fields } = formOf(page.text, /approve$/);
-    expect(await owner.send(path, { ...fields, comment: "on the page" })).toMatchObject({
-      status: 303,
-      location: `/a/${id}`,
-    });
+    const waiting = (await owner.api("GET", "/approvals?state=pending")).body;
+    expect(waiting.items).toContainEqual(
+      expect.objectContaining({ id, requester: "cursor", toolName: "file/write", mayDecide: true }),
+    );
+    const said = { comment: "from the console" };
+    expect((await owner.api("POST", `/approvals/${id}/approve`, said)).status).toBe(200);
     expect(await answer).not.toMatchObject({ isError: true });
     expect(readFileSync(join(workspace, "page.md"), "utf8")).toBe("by the agent");
-    const outcome = await owner.open(`/x/${executionId}`);
-    expect(outcome.text).toContain("asked by <strong>cursor</strong>");
-    expect(outcome.text).toContain("agreed to by <strong>owner</strong>");
-    expect(outcome.text).toMatch(/file_write:\s+success/);
+    const { execution } = (await owner.api("GET", `/executions/${executionId}`)).body;
+    expect(execution).toMatchObject({
+      userId: "cursor",
+      status: "success",
+      approval: { decidedBy: ["owner"], comment: "from the console" },
+    });
     // Everybody's newest calls, with whose they are.
-    expect((await owner.open("/")).text).toMatch(
-      new RegExp(`${executionId}[\\s\\S]{0,200}data-label="user">cursor</td>`),
+    const { executions } = (await owner.api("GET", "/executions?userId=*")).body;
+    expect(executions).toContainEqual(
+      expect.objectContaining({ id: executionId, userId: "cursor" }),
     );
   });
 
@@ -156,15 +156,20 @@ describe("item 5, 9, 14: the owner of a fresh install", { timeout: 180_000 }, ()
     try {
       const page = await browser.newPage();
       await page.goto((await done("open", "--json")).json().url as string);
-      await page.locator(`a[href="/a/${id}"]`).click();
-      await page.getByRole("button", { name: "Approve this one call" }).click();
-      await page.waitForURL(`${server.url}/a/${id}`);
+      await page.goto(`${server.url}/a/${id}`);
+      await page.waitForURL(`${server.url}/approvals/${id}`);
+      await page
+        .getByRole("button", { name: /^Approve/ })
+        .first()
+        .click();
+      await page
+        .getByRole("dialog")
+        .getByRole("button", { name: /^Approve/ })
+        .click();
       expect(await answer).not.toMatchObject({ isError: true });
-      await page.goto(`${server.url}/x/${executionId}`);
+      await page.goto(`${server.url}/e/${executionId}`);
       const text = await page.locator("body").innerText();
-      expect(text).toContain("asked by cursor");
-      expect(text).toContain("agreed to by owner");
-      expect(text).toContain("file_write: success");
+      for (const word of ["cursor", "owner", "file/write", "success"]) expect(text).toContain(word);
     } finally {
       await browser.close();
     }

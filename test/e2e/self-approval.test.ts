@@ -8,7 +8,7 @@ import { z } from "zod";
 import { defineTool } from "../../src/contract/tool.ts";
 import { startApp, type ApiAnswer, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, until } from "../fixtures/contract.ts";
-import { formOf, signIn } from "../fixtures/console.ts";
+import { signIn } from "../fixtures/console.ts";
 
 const written: string[] = [];
 const scribble = defineTool({
@@ -132,17 +132,19 @@ describe("item 5, C52: a person alone agrees to their own agent's call", () => {
       });
   });
 
-  test("in the console after signing in, with the page's own form; the page says so", async () => {
+  test("in the console after signing in; the record says so", async () => {
     await start();
     const agent = await keyOf("owner");
     const { id, executionId } = await held(agent, "page");
     const person = await signIn(await link());
-    const page = await person.open(`/a/${id}`);
-    expect(page.text).toContain("You asked for this yourself");
-    const { path, fields } = formOf(page.text, /approve$/);
-    expect((await person.send(path, fields)).status).toBe(303);
+    const { body } = await person.api("GET", `/approvals/${id}`);
+    expect(body).toMatchObject({ requester: "owner", mayDecide: true });
+    const { version } = body as { version: string };
+    expect((await person.api("POST", `/approvals/${id}/approve`, { version })).status).toBe(200);
     expect((await ended(executionId, agent)).approval).toMatchObject({ selfApproved: true });
-    expect((await person.open(`/a/${id}`)).text).toContain("self-approved");
+    expect((await person.api("GET", `/approvals/${id}`)).body).toMatchObject({
+      selfApproved: true,
+    });
   });
 
   test("what another person agreed to is not called self-approved", async () => {
@@ -220,8 +222,8 @@ describe("item 5, C52: the sign-in is a fresh one", () => {
     await refused(person.api("POST", `/approvals/${id}/approve`, {}), /15 minutes/);
     const child = await signIn((await person.api("POST", "/login-links", {})).body.url as string);
     await refused(child.api("POST", `/approvals/${id}/approve`, {}), /15 minutes/);
-    const page = await person.open(`/a/${id}`);
-    expect(page.text).toContain("ostiary open");
+    const { body } = await person.api("GET", `/approvals/${id}`);
+    expect(body).toMatchObject({ mayDecide: false, mayNot: expect.stringContaining("15 minutes") });
     const again = await signIn(await link());
     expect((await again.api("POST", `/approvals/${id}/approve`, {})).body.state).toBe("approved");
   });

@@ -81,9 +81,6 @@ describe("C55: a chat that has read a page", () => {
       taint: `${SENTENCE}, and file/write writes`,
       reasons: [{ reason: "tainted", rule: expect.stringMatching(/^tools\.yaml:\d+$/) }],
     });
-    const person = await signIn(await app.app.loginUrl());
-    const page = await person.open(`/a/${approval.id}`);
-    expect(page.text).toContain(`${SENTENCE}, and file/write writes (tools.yaml:`);
     expect((await approve(approval.id)).status).toBe(200);
     const ended = await turnEnd(body.turnId);
     expect(ended).toMatchObject({ status: "success" });

@@ -69,6 +69,7 @@ export function ButtonLink({
   readonly look?: Look;
   readonly small?: boolean;
   readonly className?: string;
+  readonly onClick?: () => void;
 }) {
   return <Link {...rest} className={cx(BASE, LOOKS[look], sized(small ?? false), className)} />;
 }

@@ -5,6 +5,7 @@ import type { ApprovalNotice, Caller, JsonObject } from "../../contract/call.ts"
 import { AppError } from "../../contract/errors.ts";
 import type { StandingRuleRow } from "../../storage/store/store.ts";
 import type { Doors } from "../doors.ts";
+import { outcomeOf, outcomeShape } from "./approval-outcome.ts";
 import { matchesIn } from "./approval-previews.ts";
 import { ruleMatch, taintSource } from "./approval-shapes.ts";
 import { endpoint } from "./endpoint.ts";
@@ -163,11 +164,20 @@ export const getApproval = endpoint({
   access: "caller",
   summary: "One approval",
   input: z.strictObject({ id: handle }),
-  output: approval,
+  output: approval.extend({
+    outcome: outcomeShape.optional().describe("What became of the call, once it was decided"),
+  }),
   async run({ id }, { caller, doors }) {
     const row = await doors.approvals.show(caller, id);
-    const progress = await doors.history.progress(caller, row.executionId);
-    return { ...view(row, doors), ...(progress ? { executionStatus: progress.status } : {}) };
+    const [progress, outcome] = await Promise.all([
+      doors.history.progress(caller, row.executionId),
+      outcomeOf(caller, row, doors),
+    ]);
+    return {
+      ...view(row, doors),
+      ...(progress ? { executionStatus: progress.status } : {}),
+      ...(outcome ? { outcome } : {}),
+    };
   },
 });
 

@@ -6,13 +6,14 @@ import { CallError, rateHeaders } from "../http/problem.ts";
 import { noticeOf, noticeShape, noticeView } from "./approvals.ts";
 import { type ApiContext, endpoint } from "./endpoint.ts";
 import { round } from "./figures.ts";
-import { executionShape, executionView, present } from "./record.ts";
+import { executionShape, executionView } from "./record.ts";
 import {
   executionId,
   executionNotFound,
   gatesView,
   iso,
   jsonObject,
+  present,
   served,
   status,
   time,

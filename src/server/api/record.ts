@@ -5,7 +5,7 @@ import { taintIn, taintText } from "../../contract/taint.ts";
 import { wasHidden } from "../../contract/hidden.ts";
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 import { noticeShape } from "./approvals.ts";
-import { cutShape, gatesView, iso, jsonObject, status, time, verdict } from "./shapes.ts";
+import { cutShape, gatesView, iso, jsonObject, present, status, time, verdict } from "./shapes.ts";
 
 export const executionShape = z.object({
   id: z.string(),
@@ -120,14 +120,5 @@ function useOf({ budget, endTime, resultMetadata }: ExecutionRecord) {
   return {
     attempt: endTime === null ? null : typeof attempts === "number" ? attempts : 1,
     budget: lines.length > 0 ? Object.fromEntries(lines) : null,
-  };
-}
-
-/** Without the fields that are null: absent on the wire. */
-export function present<T extends Record<string, unknown>>(
-  fields: T,
-): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
-    [K in keyof T]?: NonNullable<T[K]>;
   };
 }

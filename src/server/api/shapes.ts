@@ -142,3 +142,12 @@ export async function pageOf<R extends { readonly id: string }, V>(
     next: found.length > input.limit && last ? cursorOf(last.id) : null,
   };
 }
+
+/** Without the fields that are null: absent on the wire. */
+export function present<T extends Record<string, unknown>>(
+  fields: T,
+): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}

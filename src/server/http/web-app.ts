@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { AppError } from "../../contract/errors.ts";
-import { createApprovalPages } from "../pages/approval.ts";
 import { createConsole } from "../pages/console.ts";
 import { createDocs } from "../pages/docs.ts";
 import type { Doors } from "../doors.ts";
@@ -54,7 +53,6 @@ export function createWebApp(doors: Doors): Hono<WebEnv> {
   app.route("/trpc", createTrpc(doors));
   app.route("/", createChatDoor(doors));
   app.route("/", createConsole(doors));
-  app.route("/", createApprovalPages(doors));
   app.route("/", createLoginPages(doors));
   app.route("/", createDocs(doors));
   // A credential is needed even to learn that a path does not exist.

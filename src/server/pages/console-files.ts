@@ -33,7 +33,7 @@ interface BuiltFile {
 export function openConsoleFiles(): ConsoleFiles {
   const folder = folderOf();
   let names: Promise<ReadonlySet<string>> | null = null;
-  const files = new Map<string, Promise<BuiltFile>>();
+  const files = new Map<string, BuiltFile>();
   return {
     async page() {
       if (folder === null) throw notBuilt();
@@ -48,9 +48,9 @@ export function openConsoleFiles(): ConsoleFiles {
         throw new AppError("NOT_FOUND", "unknown", `The console has no file '${name}'`, {
           remedy: "reload the page: the server has a newer console",
         });
-      const file = files.get(name) ?? read(join(folder, name));
+      const file = files.get(name) ?? (await read(join(folder, name)));
       files.set(name, file);
-      return responseOf(await file, request.headers.get("accept-encoding") ?? "", name);
+      return responseOf(file, request.headers.get("accept-encoding") ?? "", name);
     },
   };
 }

@@ -81,6 +81,8 @@ async function consolePage(
   doors: Doors,
   files: ConsoleFiles,
 ): Promise<Response> {
+  // Filters of a page are in its address. Addresses of other pages may hold a code or a token.
+  if (c.req.path !== "/") c.set("next", `${c.req.path}${new URL(c.req.url).search}`);
   await admit(doors, c, "GET");
   return c.body(await files.page(), 200, {
     ...pageHeaders(CONSOLE_POLICY),
@@ -165,10 +167,8 @@ export function refusePage(c: Context<WebEnv>, doors: Doors, cause: unknown): Re
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 function signInForm(c: Context<WebEnv>): Html {
-  const { pathname, search } = new URL(c.req.url);
-  const next = ownPath(c.get("next") ?? `${pathname}${search}`);
+  const next = ownPath(c.get("next") ?? c.req.path);
   return html`
-    <h2>Sign in</h2>
     <form method="post" action="/sign-in">
       <input type="hidden" name="next" value="${next}" />
       <p>
@@ -179,11 +179,11 @@ function signInForm(c: Context<WebEnv>): Html {
       </p>
       <p><button>Sign in</button></p>
     </form>
-    <p>
+    <p class="note">
       It needs scope <code>tool:approve</code> or <code>*</code>; an administrator makes one with
       <code>ostiary keys create &lt;name&gt; --user &lt;id&gt; --scope tool:approve</code>.
     </p>
-    <p>
+    <p class="note">
       Or run <code>ostiary open</code> on the machine of the server: it prints a link that signs you
       in once. Programs send <code>Authorization: Bearer &lt;key&gt;</code>.
     </p>

@@ -34,21 +34,31 @@ function escape(text: string): string {
 }
 
 const STYLE = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+:root {
+  color-scheme: light dark;
+  --page: light-dark(#f7f7f5, #101312); --surface: light-dark(#fff, #171b1a);
+  --line: light-dark(#e2e2dd, #2c3432); --edge: light-dark(#85857d, #75807c);
+  --text: light-dark(#1b1c1a, #e8ecea); --muted: light-dark(#5c5e59, #a3ada9);
+  --accent: light-dark(#0b6254, #55c9b1); --on-accent: light-dark(#fff, #06231d);
+  font: 15px/1.5 system-ui, sans-serif; background: var(--page); color: var(--text);
+}
 *, ::before, ::after { box-sizing: border-box; }
 body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
-h1 { font-size: 1.6rem; line-height: 1.25; }
-h2 { font-size: 1.25rem; }
+body:has(form) { max-width: 30rem; margin-top: 10vh; }
+body:has(form) main { padding: 1.5rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--surface); }
+a { color: var(--accent); }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .5rem; }
+h2 { font-size: 1.15rem; margin: 1.25rem 0 .5rem; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8885; vertical-align: top; }
+th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { overflow-wrap: normal; }
 code, pre { font-family: ui-monospace, monospace; font-size: .9em; white-space: pre-wrap; }
-pre { padding: .6rem; border: 1px solid #8885; border-radius: .3rem; }
-hr { border: 0; border-top: 1px solid #8885; margin: 1.5rem 0; }
-input, textarea, button { font: inherit; max-width: 100%; padding: .4rem .6rem; }
-textarea, input[type="password"] { width: 100%; }
-button { min-height: 2.75rem; padding: .4rem 1.2rem; }
-summary { min-height: 1.75rem; }
+pre { padding: .6rem; border: 1px solid var(--line); border-radius: .3rem; }
+input, button { font: inherit; max-width: 100%; padding: .4rem .6rem; border-radius: .4rem; }
+input[type="password"] { width: 100%; border: 1px solid var(--edge); background: var(--page); color: inherit; }
+button { min-height: 2.5rem; padding: .4rem 1.2rem; border: 0; background: var(--accent); color: var(--on-accent); font-weight: 600; cursor: pointer; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.note { color: var(--muted); font-size: .9em; }
 :target { background: #fd06; }
 .whole { white-space: nowrap; }
 @media (max-width: 40rem) {
@@ -57,7 +67,7 @@ summary { min-height: 1.75rem; }
   h2 { font-size: 1.15rem; }
   table, tbody, tr, th, td { display: block; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  tr { padding: .5rem 0; border-bottom: 1px solid #8885; }
+  tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
   th, td { border: 0; padding: .1rem 0; }
   td:empty { display: none; }
   td[data-label]::before { content: attr(data-label) ": "; opacity: .75; }
@@ -90,14 +100,8 @@ export function pageHeaders(policy: string = PAGE_POLICY): Record<string, string
   };
 }
 
-export function layout(title: string, body: Html, { refreshSeconds = 0 } = {}): string {
-  const refresh = html`<meta http-equiv="refresh" content="${refreshSeconds}" />`;
-  const head = html`<link
-      rel="stylesheet"
-      href="/style.css"
-    />${refreshSeconds > 0 ? refresh : NOTHING}`;
-  return document(title, head, body);
-}
+export const layout = (title: string, body: Html): string =>
+  document(title, html`<link rel="stylesheet" href="/style.css" />`, body);
 
 export const NOTHING = new Html("");
 
@@ -130,22 +134,6 @@ export function table(heads: readonly string[], rows: readonly TableRow[]): Html
   </table>`;
 }
 
-/** Names and values. */
-export function facts(rows: readonly (readonly [string, Part])[]): Html {
-  const body = rows.map(
-    ([name, value]) =>
-      html`<tr role="row">
-        <th scope="row" role="rowheader">${name}</th>
-        <td role="cell">${value}</td>
-      </tr>`,
-  );
-  return html`<table role="table">
-    <tbody role="rowgroup">
-      ${body}
-    </tbody>
-  </table>`;
-}
-
 /** A page without our style. */
 export function document(title: string, head: Html, body: Html): string {
   return html`<!doctype html>
@@ -157,7 +145,7 @@ export function document(title: string, head: Html, body: Html): string {
         ${head}
       </head>
       <body>
-        ${body}
+        <main>${body}</main>
       </body>
     </html> `.text;
 }
