@@ -1,5 +1,5 @@
+import { Link } from "@tanstack/react-router";
 import type { Outputs } from "../../../api/client.ts";
-import { ButtonLink } from "../../../ui/button.tsx";
 import { Json, visibleText } from "../../../ui/code.tsx";
 import { Card, Facts } from "../../../ui/page.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
@@ -63,6 +63,8 @@ export function About({ detail }: { readonly detail: Outputs["tools"]["getToolDe
   );
 }
 
+const EXECUTIONS: string = "/executions";
+
 /** Figures, each with the calls behind it. */
 function UseOf({ detail }: { readonly detail: Outputs["tools"]["getToolDetails"] }) {
   const { tool, userStats } = detail;
@@ -70,9 +72,9 @@ function UseOf({ detail }: { readonly detail: Outputs["tools"]["getToolDetails"]
     <Card
       title="My calls of it"
       actions={
-        <ButtonLink small to="/executions" search={{ toolName: tool.name }}>
+        <Link to={EXECUTIONS} search={{ toolName: tool.name } as never}>
           Show them
-        </ButtonLink>
+        </Link>
       }
     >
       <Facts
