@@ -19,7 +19,7 @@ export function Categories({
   readonly search: CatalogueSearch;
 }) {
   return (
-    <nav aria-label="Categories" className="max-lg:hidden">
+    <nav aria-label="Categories" className="max-2xl:hidden">
       <ul className="flex flex-col gap-0.5">
         <Entry label="all" count={all.length} isCurrent={search.category === undefined} />
         {categoriesOf(all).map(([category, count]) => (

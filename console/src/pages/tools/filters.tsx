@@ -44,7 +44,7 @@ export function Filters({
         />
         <Select
           label="Category"
-          className="lg:hidden"
+          className="2xl:hidden"
           value={search.category ?? ""}
           options={[["", "all"], ...categoriesOf(all).map(([name]) => [name, name] as const)]}
           onChange={(event) => set({ category: event.target.value || undefined })}

@@ -50,7 +50,7 @@ export function ToolsPage() {
           ) : (
             <div className="flex flex-col gap-3">
               <Filters all={all} counts={counts} search={search} />
-              <div className="grid items-start gap-4 lg:grid-cols-[11rem_1fr]">
+              <div className="grid items-start gap-4 2xl:grid-cols-[11rem_1fr]">
                 <Categories all={all} search={search} />
                 <Card flush>
                   {rows.length > 0 ? (

@@ -1,5 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
+import { Tip } from "../../ui/tip.tsx";
 import { duration } from "../../ui/time.tsx";
 import { cx } from "../../ui/class-names.ts";
 import { visibleText } from "../../ui/code.tsx";
@@ -8,17 +9,34 @@ import { RiskBadge, StateBadge } from "./state.tsx";
 
 const isOff = ({ state }: CatalogueTool): boolean => state === "barred" || state === "hidden";
 
+/** Calls, share of errors, 95th percentile. */
+function LastDay({ calls, errorShare, p95 }: CatalogueTool["lastDay"]) {
+  if (calls === 0) return <span className="text-muted">–</span>;
+  const parts = [
+    `${calls.toLocaleString()} ×`,
+    errorShare === null ? null : `${(errorShare * 100).toFixed(0)} % err`,
+    p95 === null ? null : duration(p95),
+  ];
+  return (
+    <Tip text="Calls of everybody, share of errors, 95 of 100 took at most">
+      <span className="text-[13px]" tabIndex={-1}>
+        {parts.filter((part) => part !== null).join(" · ")}
+      </span>
+    </Tip>
+  );
+}
+
 const COLUMNS: readonly Column<CatalogueTool>[] = [
   {
     id: "state",
     header: "State",
-    width: "w-24",
+    width: "w-22",
     cell: ({ state }) => <StateBadge state={state} />,
   },
   {
     id: "name",
     header: "Tool",
-    width: "w-52",
+    width: "w-48",
     cell: (tool) => (
       <code className={cx(isOff(tool) && "text-muted", tool.deprecated && "line-through")}>
         {tool.name}
@@ -27,7 +45,7 @@ const COLUMNS: readonly Column<CatalogueTool>[] = [
   },
   {
     id: "about",
-    header: "What it does, or why it does not run",
+    header: "About",
     wideOnly: true,
     cell: (tool) => (
       <span className="text-muted">
@@ -40,42 +58,25 @@ const COLUMNS: readonly Column<CatalogueTool>[] = [
   {
     id: "source",
     header: "Source",
-    width: "w-24",
+    width: "w-22",
     wideOnly: true,
     cell: (tool) => <span className="text-muted">{sourceOf(tool)}</span>,
   },
-  { id: "risk", header: "Risk", width: "w-28", cell: ({ risk }) => <RiskBadge risk={risk} /> },
+  { id: "risk", header: "Risk", width: "w-26", cell: ({ risk }) => <RiskBadge risk={risk} /> },
   {
     id: "class",
     header: "Class",
-    width: "w-36",
+    width: "w-40",
     wideOnly: true,
     cell: ({ governanceClass }) => <span className="text-muted">{governanceClass}</span>,
   },
   {
-    id: "calls",
-    header: "24 h",
-    width: "w-16",
+    id: "day",
+    header: "Last 24 h",
+    width: "w-40",
     wideOnly: true,
     align: "right",
-    cell: ({ lastDay }) => (lastDay.calls === 0 ? "–" : lastDay.calls.toLocaleString()),
-  },
-  {
-    id: "errors",
-    header: "Errors",
-    width: "w-20",
-    wideOnly: true,
-    align: "right",
-    cell: ({ lastDay }) =>
-      lastDay.errorShare === null ? "–" : `${(lastDay.errorShare * 100).toFixed(0)} %`,
-  },
-  {
-    id: "p95",
-    header: "p95",
-    width: "w-20",
-    wideOnly: true,
-    align: "right",
-    cell: ({ lastDay }) => (lastDay.p95 === null ? "–" : duration(lastDay.p95)),
+    cell: ({ lastDay }) => <LastDay {...lastDay} />,
   },
 ];
 

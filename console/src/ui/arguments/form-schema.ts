@@ -11,6 +11,10 @@ export function formSchema(schema: unknown, depth = 0): unknown {
   for (const [key, value] of Object.entries(schema)) {
     if (CONDITIONS.includes(key)) continue;
     if (CHOICES.includes(key) && Array.isArray(value) && value.every(isCondition)) continue;
+    if (CHOICES.includes(key) && key !== "allOf" && Array.isArray(value)) {
+      shown[key] = value.map((branch) => named(formSchema(branch, depth + 1)));
+      continue;
+    }
     shown[key] = key === "default" || key === "examples" ? value : formSchema(value, depth + 1);
   }
   return shown;
@@ -23,3 +27,21 @@ const isCondition = (branch: unknown): boolean =>
   !["properties", "type", "$ref", "const", "enum", "items", ...CHOICES].some(
     (key) => key in (branch as Node),
   );
+
+const WORDS: Readonly<Record<string, string>> = {
+  string: "as text",
+  array: "as a list",
+  object: "as an object",
+  number: "as a number",
+  integer: "as a number",
+  boolean: "yes or no",
+  null: "nothing",
+};
+
+/** Branches are chosen by a word. */
+function named(branch: unknown): unknown {
+  if (typeof branch !== "object" || branch === null || "title" in branch) return branch;
+  const { type } = branch as { type?: unknown };
+  const word = typeof type === "string" ? WORDS[type] : undefined;
+  return word === undefined ? branch : { ...branch, title: word };
+}
