@@ -6,7 +6,7 @@ import { cx } from "./class-names.ts";
 import { Code, Json } from "./code.tsx";
 import { Facts } from "./page.tsx";
 import { duration } from "./time.tsx";
-import { toneText, VerdictBadge, verdictLook } from "./verdict.tsx";
+import { Sign, toneText, VerdictBadge, verdictLook } from "./verdict.tsx";
 
 export type GateVerdict = Outputs["explain"]["explainCall"]["gates"][number];
 
@@ -73,9 +73,7 @@ function Stage({
   const look = verdict ? verdictLook(verdict.verdict) : null;
   const content = (
     <>
-      <span aria-hidden="true" className={look ? toneText[look.tone] : "text-muted"}>
-        {look?.sign ?? "–"}
-      </span>
+      <Sign sign={look?.sign ?? "–"} className={look ? toneText[look.tone] : "text-muted"} />
       <span>{stage}</span>
       <span className="sr-only">{look?.word ?? "not reached"}</span>
       {verdict ? (

@@ -1,4 +1,15 @@
 // States are never told by colour alone: each has a sign and a word.
+import {
+  Ban,
+  Check,
+  CircleDashed,
+  CircleHelp,
+  type LucideIcon,
+  Pause,
+  Play,
+  Square,
+  X,
+} from "lucide-react";
 import type { ReactNode } from "react";
 import { cx } from "./class-names.ts";
 
@@ -20,6 +31,32 @@ export const toneText: Record<Tone, string> = {
   plain: "text-muted",
 };
 
+/** Drawn, because not every system has all of these characters. */
+const DRAWN: Readonly<Record<string, LucideIcon>> = {
+  "✓": Check,
+  "⏸": Pause,
+  "⛔": Ban,
+  "◌": CircleDashed,
+  "✕": X,
+  "▶": Play,
+  "■": Square,
+  "?": CircleHelp,
+};
+
+/** A sign beside a word that says the same. */
+export function Sign({ sign, className }: { readonly sign: string; readonly className?: string }) {
+  const Icon = DRAWN[sign];
+  if (Icon)
+    return (
+      <Icon size={12} strokeWidth={2.75} aria-hidden="true" className={cx("shrink-0", className)} />
+    );
+  return (
+    <span aria-hidden="true" className={className}>
+      {sign}
+    </span>
+  );
+}
+
 export function Badge({
   tone = "plain",
   sign,
@@ -39,7 +76,7 @@ export function Badge({
         className,
       )}
     >
-      {sign === undefined ? null : <span aria-hidden="true">{sign}</span>}
+      {sign === undefined ? null : <Sign sign={sign} />}
       {children}
     </span>
   );
