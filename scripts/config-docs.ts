@@ -12,7 +12,7 @@ Generated from the schema by \`node scripts/config-docs.ts\`; do not edit.
 Ostiary starts without any configuration. Settings are read once, in this order, later ones winning: defaults, the
 file, environment variables, flags. The file is \`--config\`, else \`OSTIARY_CONFIG\`, else \`ostiary.yaml\` in the data
 directory when it is there. Anything that does not fit stops the start, and all faults are listed together with file,
-line and column. \`ostiary config print --origin\` shows every value and where it came from, \`ostiary config check\` only
+line and column. \`ostiary config print --origin\` shows every value and where it came from (\`GET /api/v1/settings\` those of a running server, for administrators), \`ostiary config check\` only
 checks.
 
 \`\`\`yaml

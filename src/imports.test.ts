@@ -216,6 +216,7 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
 /** Modules of Node that reach out of the process: who owns the danger. */
 const DANGERS: Record<string, readonly string[]> = {
   "node:child_process": [
+    "app/doctor/",
     "cli/",
     "reach/databases/children.ts",
     "core/run/powers/host/",
@@ -225,6 +226,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:dgram": [],
   "node:dns": ["reach/egress/check.ts"],
   "node:fs": [
+    "app/doctor/",
     "app/path-separation.ts",
     "app/ledger.ts",
     "reach/browser/",
@@ -256,7 +258,7 @@ const DANGERS: Record<string, readonly string[]> = {
   "node:https": [],
   // Those below config/ and relation/, and client-address.ts, judge addresses; they connect to nothing.
   "node:net": [
-    "cli/doctor/",
+    "app/doctor/",
     "config/schema.ts",
     "reach/egress/",
     "server/http/client-address.ts",
@@ -266,7 +268,7 @@ const DANGERS: Record<string, readonly string[]> = {
     "reach/sandbox/bubblewrap/",
   ],
   "node:sqlite": [
-    "cli/doctor/",
+    "app/doctor/",
     "storage/data-dir.ts",
     "reach/databases/sqlite/run.ts",
     "reach/databases/sqlite/authorizer.ts",

@@ -1,10 +1,12 @@
 // Opens the doors: what they are given, and the HTTP listener that comes up when it is asked for.
 import { createPlanStep } from "../agents/plan-step.ts";
+import { createWorkReading } from "../agents/workflows/reading.ts";
 import { createAgentRecords } from "../agents/records/agent-records.ts";
 import { LOCAL_TENANT } from "../core/identity/bootstrap.ts";
 import { maxFiles } from "../core/record/process-figures.ts";
 import type { Chat } from "../agents/chat/chat.ts";
 import type { Config } from "../config/config.ts";
+import { shownSettings } from "../config/shown.ts";
 import { sourcesOf } from "../contract/taint.ts";
 import type { Doors } from "../server/doors.ts";
 import { createAddressThrottle } from "../server/http/address-throttle.ts";
@@ -14,7 +16,10 @@ import { createHttpDoor, type HttpDoor } from "../server/http/listener.ts";
 import { createCapacity } from "../server/http/capacity.ts";
 import { createMemoryState } from "../storage/state/memory.ts";
 import { mainThread } from "../util/async/time-slices.ts";
+import { readOwner } from "../storage/data-dir.ts";
 import type { Base } from "./base.ts";
+import { createDiagnosis } from "./diagnosis.ts";
+import { createExaminer } from "./doctor/examine.ts";
 import { createClientTaint } from "./client-taint.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
 import { outsideOf } from "./outside.ts";
@@ -67,7 +72,7 @@ export function openDoors(base: Base, parts: DoorParts): OpenedDoors {
 }
 
 function doorsOf(base: Base, parts: DoorParts): Doors {
-  const { config, store, metrics, registry, settings, ids, now } = base;
+  const { config, options, store, metrics, registry, settings, ids, now } = base;
   const { record, telemetry, governance, identity, limits, reach } = parts;
   const { engine, gate, approvals, standing } = parts.engine;
   const { upstream } = reach;
@@ -89,6 +94,7 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     questions: reach.powers.questions,
     planStep: createPlanStep({ engine, log: record.log, toolsOn: settings.toolsOn }),
     chat: parts.chat,
+    work: createWorkReading(store, record.masker),
     clientTaint: createClientTaint({
       governance: governance.governance,
       brings: (outcome) =>
@@ -131,6 +137,15 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     masker: record.masker,
     now,
     settings,
+    examine: createExaminer(() => ({
+      dataDir: config.dataDir,
+      owner: readOwner(config.dataDir),
+      config,
+      portGiven: options.origins?.["server.port"]?.source !== "default",
+      faults: [],
+    })),
+    diagnose: createDiagnosis(base, parts),
+    shownSettings: () => shownSettings({ config, origins: options.origins ?? {} }),
   };
 }
 

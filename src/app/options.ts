@@ -1,5 +1,6 @@
 // What a start may be given besides the settings.
 import type { AgentModel } from "../agents/agents.ts";
+import type { LoadedConfig } from "../config/config.ts";
 import type { Machine } from "../core/run/powers/host/machine.ts";
 import type { EgressOptions } from "../reach/egress/guard.ts";
 import type { Store } from "../storage/store/store.ts";
@@ -17,6 +18,8 @@ export interface AppOptions {
   readonly model?: AgentModel;
   /** Programs, kernel files and logs of another machine than this one, for tests. */
   readonly machine?: Machine;
+  /** Where each setting came from; absent: from whoever started it. */
+  readonly origins?: LoadedConfig["origins"];
   /** The file the configuration came from: no tool may touch it. */
   readonly configFile?: string | null;
   /** Files that settings were read from by reference (`${file:…}`): the same. */

@@ -98,7 +98,12 @@ export function openRecord(base: Base): OpenedRecord {
     ledger,
     live,
     relay,
-    history: createHistory(store.executions, recent, { now, note, whole }),
+    history: createHistory(store.executions, recent, {
+      now,
+      note,
+      whole,
+      approvals: store.approvals,
+    }),
     whole,
     refusals,
     recovery,

@@ -2,6 +2,7 @@
 import type { PlanStep } from "../agents/plan-step.ts";
 import type { Chat } from "../agents/chat/chat.ts";
 import type { AgentRecords } from "../agents/records/agent-records.ts";
+import type { WorkReading } from "../agents/workflows/reading.ts";
 import type { Questions } from "../agents/questions.ts";
 import type {
   ApprovalInbox,
@@ -70,6 +71,8 @@ export interface Doors {
   /** The tool step of pipelines. */
   readonly planStep: PlanStep;
   readonly chat: Chat;
+  /** Workflows, runs and schedules, to be looked at. */
+  readonly work: WorkReading;
   readonly clientTaint: ClientTaint;
   readonly assets: Assets;
   readonly webhooks: Webhooks;
@@ -107,6 +110,51 @@ export interface Doors {
   readonly masker: Pick<Masker, "valueInSlices">;
   readonly now: () => number;
   readonly settings: DoorSettings;
+  /** All settings of the server as people may see them. */
+  readonly shownSettings: () => readonly ShownSetting[];
+  /** The checks of `ostiary doctor`, on this machine. */
+  readonly examine: () => Promise<readonly DoctorFinding[]>;
+  readonly diagnose: () => Promise<Diagnosis>;
+}
+
+/** What one check of the doctor found. */
+export interface DoctorFinding {
+  readonly name: string;
+  readonly status: "ok" | "warning" | "failed" | "missing";
+  readonly detail: string;
+  readonly fix?: string;
+}
+
+/** What runs at the moment, beyond whether every part answers. */
+export interface Diagnosis {
+  readonly active: number;
+  readonly running: number;
+  readonly waiting: number;
+  readonly slots: number;
+  readonly approvalsPending: number;
+  /** Events that still have to be sent on; null: there is no sink. */
+  readonly outboxPending: number | null;
+  /** `sinceCheckpoint`: events that no checkpoint of this server covers yet. */
+  readonly ledger: { readonly head: number; readonly sinceCheckpoint: number };
+  readonly servers: readonly { name: string; up: boolean; breaker: BreakerState }[];
+  /** Native tools whose breaker is not closed. */
+  readonly tools: readonly { name: string; breaker: BreakerState }[];
+  readonly sandbox: { readonly ready: boolean; readonly reason: string | null };
+}
+
+type BreakerState = "closed" | "half_open" | "open";
+
+export interface ShownSetting {
+  readonly key: string;
+  readonly value: unknown;
+  readonly source: "default" | "file" | "environment" | "flag";
+  readonly where: string;
+  readonly fallback: unknown;
+  readonly secret: boolean;
+  readonly description: string;
+  readonly expected: string;
+  readonly env: string;
+  readonly flag: string | null;
 }
 
 /** Content from outside that the clients of MCP sessions have read. A client without a session is known by its key. */

@@ -27,17 +27,21 @@ import { viewCatalogue } from "./api/catalogue.ts";
 import * as models from "./api/models.ts";
 import * as personas from "./api/personas.ts";
 import { getPreferences, updatePreferences } from "./api/preferences.ts";
+import { getConnections } from "./api/connect.ts";
 import { governance, policies, relationSchema } from "./api/documents.ts";
 import { type ApiContext, type Endpoint, parseInput, type Reply } from "./api/endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./api/executions.ts";
 import { adminOnly, explainCall, explainMissing } from "./api/explain.ts";
+import { getDoctor, getHealth } from "./api/health.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./api/history/stats.ts";
+import { getSeries } from "./api/history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./api/history/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./api/keys.ts";
 import { getToolMetrics } from "./api/metrics.ts";
 import {
   archiveEvents,
   getLedgerHead,
+  getVerification,
   makeCheckpoint,
   searchEvents,
   verifyLedger,
@@ -78,9 +82,11 @@ import { getToolDetails, listTools, registryStats, switchTool } from "./api/tool
 import { checkPermission, getPermissions, requirePermission } from "./api/permissions.ts";
 import { executePlan } from "./api/plans.ts";
 import { answerQuestion, listQuestions } from "./api/questions.ts";
+import { getSettings } from "./api/settings.ts";
 import { endSignIn, listSignIns } from "./api/sign-ins.ts";
 import * as sessions from "./api/chat/sessions.ts";
 import * as turns from "./api/chat/turns.ts";
+import * as work from "./api/work.ts";
 import { endpoints } from "./api/index.ts";
 import { getTenant, updateTenant } from "./api/tenant.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
@@ -194,6 +200,7 @@ const router = t.router({
     rebuildHistory: mutation(rebuildHistory),
     getHistoryRebuild: query(getHistoryRebuild),
   }),
+  metrics: t.router({ getSeries: query(getSeries) }),
   explain: t.router({
     explainCall: query(explainCall),
     explainMissing: query(explainMissing),
@@ -219,6 +226,7 @@ const router = t.router({
   account: t.router({
     whoami: query(whoami),
     createLoginLink: mutation(createLoginLink),
+    getConnections: query(getConnections),
     getPreferences: query(getPreferences),
     updatePreferences: mutation(updatePreferences),
   }),
@@ -226,6 +234,7 @@ const router = t.router({
     searchEvents: query(searchEvents),
     getLedgerHead: query(getLedgerHead),
     verifyLedger: mutation(verifyLedger),
+    getVerification: query(getVerification),
     makeCheckpoint: mutation(makeCheckpoint),
     archiveEvents: mutation(archiveEvents),
   }),
@@ -258,6 +267,8 @@ const router = t.router({
     rollbackRelationSchema: mutation(relationSchema.rollback),
     endRelationSchemaTrial: mutation(relationSchema.endTrial),
   }),
+  health: t.router({ getHealth: query(getHealth), getDoctor: query(getDoctor) }),
+  settings: t.router({ getSettings: query(getSettings) }),
   tenant: t.router({ getTenant: query(getTenant), updateTenant: mutation(updateTenant) }),
   users: t.router({
     createUser: mutation(createUser),
@@ -289,6 +300,12 @@ const router = t.router({
     regenerateAnswer: mutation(turns.regenerateAnswer),
     stopTurn: mutation(turns.stopTurn),
     getTurn: query(turns.getTurn),
+  }),
+  work: t.router({
+    listWorkflows: query(work.listWorkflows),
+    listRuns: query(work.listRuns),
+    getRun: query(work.getRun),
+    listSchedules: query(work.listSchedules),
   }),
   assets: t.router({
     addAsset: mutation(assets.addAsset),

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { LoadedConfig, Origin } from "../../config/config.ts";
+import type { LoadedConfig } from "../../config/config.ts";
+import type { ShownSetting } from "../../config/shown.ts";
 import type { Cli } from "../cli.ts";
 import { needsVerb } from "../subcommands.ts";
 import { printTable } from "../output/table.ts";
@@ -46,36 +47,13 @@ export function define(command: Command, cli: Cli): void {
   needsVerb(command);
 }
 
-interface Shown extends Pick<Origin, "source" | "where"> {
-  value: unknown;
-}
+type Shown = Pick<ShownSetting, "value" | "source" | "where">;
 
-async function settings({ config, origins }: LoadedConfig): Promise<Record<string, Shown>> {
-  const [{ configLayout }, { valueAt }] = await Promise.all([
-    import("../../config/leaves.ts"),
-    import("../../config/config.ts"),
-  ]);
-  const shown: Record<string, Shown> = {};
-  for (const leaf of configLayout().leaves.values()) {
-    const { source, where, written } = origins[leaf.key] as Origin;
-    shown[leaf.key] = { value: visible(leaf, written, valueAt(config, leaf.key)), source, where };
-  }
-  return shown;
-}
-
-/** A reference is shown as it was written, a secret not at all, an address without its password. */
-function visible(
-  leaf: { key: string; secret: boolean; kind: string },
-  written: unknown,
-  value: unknown,
-): unknown {
-  if (value === undefined) return null;
-  // Entries with a secret somewhere: their names, and nothing of what they hold.
-  if (leaf.secret && leaf.kind === "map")
-    return Object.fromEntries(Object.keys(value as object).map((name) => [name, "••••••"]));
-  if (JSON.stringify(written ?? "").includes("${")) return written;
-  if (leaf.secret) return "••••••";
-  return typeof value === "string" ? value.replace(/(:\/\/[^/@:]*):[^@/]*@/, "$1:••••••@") : value;
+async function settings(loaded: LoadedConfig): Promise<Record<string, Shown>> {
+  const { shownSettings } = await import("../../config/shown.ts");
+  return Object.fromEntries(
+    shownSettings(loaded).map(({ key, value, source, where }) => [key, { value, source, where }]),
+  );
 }
 
 function nested(shown: Record<string, Shown>): Record<string, unknown> {

@@ -4,7 +4,8 @@ import { unifiedDiff } from "../../util/text/unified-diff.ts";
 import type { Cli } from "../cli.ts";
 import { openApi, type Api } from "../client/client.ts";
 import { seenWith, type Seen } from "../connect/check.ts";
-import { CLIENTS } from "../connect/clients.ts";
+import { CLIENTS } from "../../util/ai-clients/clients.ts";
+import { snippetOf } from "../../util/ai-clients/snippet.ts";
 import { entryIn, withEntry, withoutEntry } from "../connect/edit.ts";
 import {
   addressOf,
@@ -120,12 +121,7 @@ async function connectOne(
   let changed = false;
   if (options.print) {
     receipts.write({ ...note, file: null, left: null, existed: before !== null });
-    if (!cli.flags.json)
-      term.print(
-        client.format === "toml"
-          ? withEntry(place, "", entry).trimEnd()
-          : JSON.stringify({ [client.at[0] ?? ""]: { ostiary: entry } }, null, 2),
-      );
+    if (!cli.flags.json) term.print(snippetOf(client, entry));
   } else {
     const after = withEntry(place, before ?? "", entry);
     changed = after !== before;

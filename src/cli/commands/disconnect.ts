@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import { CLIENTS } from "../connect/clients.ts";
+import { CLIENTS } from "../../util/ai-clients/clients.ts";
 import { entryIn, withoutEntry } from "../connect/edit.ts";
 import { clientCalled, placeOf, type Place } from "../connect/plan.ts";
 import { checksum, replaceFile, textAt, type Receipt } from "../connect/receipt.ts";

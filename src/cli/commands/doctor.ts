@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import { CHECKS } from "../doctor/checks.ts";
-import { findPlace } from "../doctor/place.ts";
-import type { Finding } from "../doctor/finding.ts";
+import { examinePlace } from "../../app/doctor/examine.ts";
+import type { Finding } from "../../app/doctor/finding.ts";
+import { findPlace } from "../doctor-place.ts";
 import { table } from "../output/render.ts";
 
 const MARKS = { ok: "✓", warning: "!", failed: "✗", missing: "–" } as const;
@@ -25,12 +25,8 @@ export function define(command: Command, cli: Cli): void {
     });
 }
 
-async function examine(cli: Cli, file: string | undefined): Promise<Finding[]> {
-  const place = await findPlace(cli, file);
-  const found: Finding[] = [];
-  for (const check of CHECKS) found.push(...[await check(place)].flat());
-  return found;
-}
+const examine = async (cli: Cli, file: string | undefined): Promise<Finding[]> =>
+  examinePlace(await findPlace(cli, file));
 
 function show(cli: Cli, findings: readonly Finding[]): void {
   const rows = findings.map(({ name, status, detail }) => [MARKS[status], name, detail]);

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import type { Api } from "../client/client.ts";
 import { failed } from "../client/fail.ts";
+import { parseMoment } from "../duration.ts";
 import {
   durationsLine,
   figuresLine,
@@ -47,6 +48,18 @@ export function define(command: Command, cli: Cli): void {
       .description("how many, how they ended, how long they took; by category, tool and user"),
   ).action((options: FilterOptions) => stats(cli, options));
   command
+    .command("series")
+    .description("figures by the minute, hour or day in which calls began")
+    .option("--unit <unit>", "minute, hour or day", "hour")
+    .option("--tool <name>", "only this tool")
+    .option("--category <name>", "only this category")
+    .option("--since <moment>", "from then on: 2026-01-31, or 2h, 7d", (text) =>
+      parseMoment(text, -1),
+    )
+    .option("--until <moment>", "until then", (text) => parseMoment(text, -1))
+    .option("--user <id>", "whose, for administrators; * for everybody")
+    .action((options: SeriesOptions) => series(cli, options));
+  command
     .command("rebuild")
     .description("make history anew from the log alone, while calls go on")
     .option("--status", "only say how far the last one is")
@@ -73,6 +86,43 @@ async function stats(cli: Cli, options: FilterOptions): Promise<void> {
     ["by", "name", "calls", "success", "failed", "cancelled", "average", "last"],
     rows,
   );
+}
+
+interface SeriesOptions extends Pick<
+  FilterOptions,
+  "tool" | "category" | "since" | "until" | "user"
+> {
+  unit: string;
+}
+
+interface SeriesAnswer {
+  readonly buckets: readonly (Figures & {
+    readonly at: string;
+    readonly timeout: number;
+    readonly durations: Durations | null;
+  })[];
+  readonly total: Figures;
+  readonly countedFrom: string;
+  readonly errors: { readonly codes: readonly { code: string; count: number }[] };
+}
+
+async function series(cli: Cli, { unit, ...options }: SeriesOptions): Promise<void> {
+  const api = await cli.connect(options.user === undefined ? "caller" : "admin");
+  const answer = await api.get<SeriesAnswer>("metrics/series", { unit, ...filterQuery(options) });
+  if (cli.flags.json) return cli.term.printJson(answer);
+  const rows = answer.buckets.map((bucket) => [
+    bucket.at,
+    `${bucket.total}`,
+    `${bucket.success}`,
+    `${bucket.failed}`,
+    `${bucket.timeout}`,
+    bucket.durations ? milliseconds(bucket.durations.p50) : "",
+    bucket.durations ? milliseconds(bucket.durations.p95) : "",
+  ]);
+  printTable(cli, [unit, "calls", "success", "failed", "timeout", "p50", "p95"], rows);
+  cli.term.note(figuresLine(answer.total));
+  const codes = answer.errors.codes.map(({ code, count }) => `${count} ${code}`);
+  if (codes.length > 0) cli.term.note(`ended with: ${codes.join(", ")}`);
 }
 
 const cells = (part: Part): string[] => [

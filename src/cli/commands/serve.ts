@@ -7,7 +7,7 @@ import type { Cli } from "../cli.ts";
 import { failed } from "../client/fail.ts";
 import { keepMemoryLow } from "../memory.ts";
 import { openApp } from "../open-app.ts";
-import { portHolder } from "../port-holder.ts";
+import { portHolder } from "../../app/doctor/port-holder.ts";
 import { untilSignal } from "../signals.ts";
 
 interface ServeOptions {

@@ -1,7 +1,7 @@
 import { win32, posix } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CLIENTS, type Machine } from "./clients.ts";
+import { CLIENTS, type Machine } from "../../util/ai-clients/clients.ts";
 import { entryIn, withEntry, withoutEntry } from "./edit.ts";
 
 const json = {

@@ -12,7 +12,8 @@ import {
 } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { failed } from "../client/fail.ts";
-import type { Client } from "./clients.ts";
+import type { Client } from "../../util/ai-clients/clients.ts";
+import { tableOf } from "../../util/ai-clients/snippet.ts";
 
 type Tree = Record<string, unknown>;
 
@@ -144,20 +145,6 @@ const replaced = (text: string, { offset, length }: Node, by: string): string =>
 /** Of the line that a place is in. */
 function indentAt(text: string, offset: number): string {
   return /^[ \t]*/.exec(text.slice(text.lastIndexOf("\n", offset - 1) + 1))?.[0] ?? "";
-}
-
-function tableOf(at: readonly string[], entry: Tree): string {
-  const lines = Object.entries(entry).map(
-    ([key, value]) =>
-      `${key} = ${
-        isTree(value)
-          ? `{ ${Object.entries(value)
-              .map(([name, text]) => `${JSON.stringify(name)} = ${JSON.stringify(text)}`)
-              .join(", ")} }`
-          : JSON.stringify(value)
-      }`,
-  );
-  return `[${at.join(".")}]\n${lines.join("\n")}\n`;
 }
 
 /** A blank line before what is added. */

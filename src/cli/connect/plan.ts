@@ -5,7 +5,13 @@ import { nearest } from "../../util/text/nearest.ts";
 import type { Cli } from "../cli.ts";
 import { findDataDir } from "../client/data-dir.ts";
 import { usage } from "../client/fail.ts";
-import { CLIENTS, type Address, type Client, type Machine, type Scope } from "./clients.ts";
+import {
+  CLIENTS,
+  type Address,
+  type Client,
+  type Machine,
+  type Scope,
+} from "../../util/ai-clients/clients.ts";
 import type { ConfigFile } from "./edit.ts";
 import { receiptsOf, type Receipts } from "./receipt.ts";
 

@@ -6,7 +6,10 @@ import { ours } from "./directory-faults.ts";
 import type { Directory, DirectoryPowers } from "./directory.ts";
 import { callerOf, isAlive } from "./index.ts";
 
-export type CallerLookup = Pick<Directory, "callerFor" | "callerThrough" | "callerWithKey">;
+export type CallerLookup = Pick<
+  Directory,
+  "callerFor" | "callerThrough" | "callerWithKey" | "namesOf"
+>;
 export type CallerLookupPowers = Pick<DirectoryPowers, "store" | "now" | "noteUses">;
 
 const KEYS_AT_ONCE = 100;
@@ -25,6 +28,16 @@ export function createCallerLookup(p: CallerLookupPowers): CallerLookup {
       const caller = await callerOf(p.store, userId, key ?? (await keyInUse(p, actor, userId)));
       if (!caller) throw new AppError("NOT_FOUND", "unknown", `user '${userId}' not found`);
       return caller;
+    },
+    async namesOf({ userId, tenantId }) {
+      const [user, tenant] = await Promise.all([
+        p.store.users.get(userId),
+        p.store.tenants.get(tenantId),
+      ]);
+      return {
+        name: user?.tenantId === tenantId ? user.name : null,
+        tenantName: tenant?.name ?? null,
+      };
     },
     async callerThrough(actor, caller, capsuleId) {
       ours(actor, await p.store.capsules.get(capsuleId), "capsule", capsuleId);

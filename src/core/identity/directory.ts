@@ -70,6 +70,8 @@ export interface Directory extends CapsuleAdmin, PersonaAdmin {
    * `explain --as`, which must say what that caller would hear.
    */
   callerFor(actor: Caller, userOrKey: string): Promise<Caller>;
+  /** What people call the caller and their tenant; null where the row is gone. */
+  namesOf(caller: Caller): Promise<{ name: string | null; tenantName: string | null }>;
   /**
    * A caller as if their key belonged to this capsule. For whoever is no administrator it only narrows: what both
    * capsules hold.

@@ -15,6 +15,7 @@ import type {
 } from "../../storage/store/store.ts";
 import { createRebuilds, type RebuildPowers, type Rebuilds } from "./rebuild.ts";
 import type { Recent } from "./recent.ts";
+import { seriesOf, type SeriesAnswer, type SeriesQuery } from "./series.ts";
 import type { WholeResult } from "./whole.ts";
 
 /** What a page is read in first: how large they are is not known before. */
@@ -77,6 +78,8 @@ export interface History {
   list(caller: Caller, query: HistoryQuery): Promise<HistoryResult>;
   /** Figures, percentiles and breakdowns; per user when everybody is meant. */
   stats(caller: Caller, query: StatsQuery): Promise<Stats>;
+  /** The same by the time at which executions began, with how long people took to decide. */
+  series(caller: Caller, query: SeriesQuery): Promise<SeriesAnswer>;
   readonly rebuilds: Rebuilds;
   /** The caller's own use per tool, all time. */
   usage(caller: Caller, toolName?: string): Promise<UsageRow[]>;
@@ -89,7 +92,10 @@ export interface History {
 export function createHistory(
   executions: Store["executions"],
   recent: Recent,
-  powers: Omit<RebuildPowers, "rebuild"> & { readonly whole: WholeResult },
+  powers: Omit<RebuildPowers, "rebuild"> & {
+    readonly whole: WholeResult;
+    readonly approvals: Pick<Store["approvals"], "waits">;
+  },
 ): History {
   const found = async (id: string): Promise<AuditedRecord | null> =>
     recent.get(id) ?? (await executions.get(id));
@@ -152,6 +158,12 @@ export function createHistory(
       const filter: HistoryFilter = { ...query, tenantId: caller.tenantId, ...user };
       return executions.stats(filter, { perUser: user.userId === undefined });
     },
+    series: (caller, { userId, ...query }) =>
+      seriesOf(
+        { ...query, tenantId: caller.tenantId, ...userOf(caller, userId) },
+        executions,
+        powers,
+      ),
     rebuilds: createRebuilds({ ...powers, rebuild: executions.rebuild }),
     usage: (caller, toolName) =>
       executions.usage({
@@ -169,7 +181,7 @@ export function createHistory(
 }
 
 /** Whoever is no administrator gets their own, or is told so. */
-function userOf(caller: Caller, whose: string | undefined): { readonly userId?: string } {
+export function userOf(caller: Caller, whose: string | undefined): { readonly userId?: string } {
   if (whose === undefined || whose === caller.userId) return { userId: caller.userId };
   if (caller.role === "admin") return whose === EVERYBODY ? {} : { userId: whose };
   throw new AppError("FORBIDDEN", "admin_only", "Only administrators see what others ran", {

@@ -6,7 +6,7 @@ import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { ApprovalPowers } from "./powers.ts";
 
 /** How long a sign-in counts as fresh. */
-const FRESH_MS = 15 * 60_000;
+export const FRESH_MS = 15 * 60_000;
 
 type Powers = Pick<ApprovalPowers, "relations" | "governance" | "registry" | "isOwner" | "now"> &
   Pick<ApprovalPowers, "authenticates">;

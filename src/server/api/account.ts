@@ -1,8 +1,9 @@
 // Who the caller is, as the gate sees it.
 import { z } from "zod";
 import { LEVELS, PLANS } from "../../contract/call.ts";
+import { FRESH_MS } from "../../governance/approvals/self.ts";
 import { endpoint } from "./endpoint.ts";
-import { iso, time } from "./shapes.ts";
+import { iso, isoOrNull, time } from "./shapes.ts";
 
 export const whoami = endpoint({
   name: "account.whoami",
@@ -23,11 +24,25 @@ export const whoami = endpoint({
     capsuleId: z.string().nullable(),
     keyId: z.string().nullable(),
     via: z.enum(["key", "console", "anonymous"]),
+    name: z.string().nullable().describe("Of the user; null: there is no such user any more"),
+    tenantName: z.string().nullable(),
+    signedInAt: time
+      .nullable()
+      .describe("When the person of a console session proved themselves; null: not a session"),
+    freshUntil: time
+      .nullable()
+      .describe("Until then the sign-in is recent enough to agree to a call of one's own"),
   }),
-  run(_input, { caller }) {
+  async run(_input, { caller, doors }) {
     const { userId, tenantId, role, roles, plan, level, scopes, capsuleId, keyId, via } = caller;
     const lists = { roles: [...roles], scopes: [...scopes] };
-    return { userId, tenantId, role, plan, level, capsuleId, keyId, via, ...lists };
+    const at = caller.signIn?.at ?? null;
+    return {
+      ...{ userId, tenantId, role, plan, level, capsuleId, keyId, via, ...lists },
+      ...(await doors.directory.namesOf(caller)),
+      signedInAt: isoOrNull(at),
+      freshUntil: at === null ? null : iso(at + FRESH_MS),
+    };
   },
 });
 

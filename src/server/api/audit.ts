@@ -8,7 +8,7 @@ import type { LiveVerdict } from "../../storage/ledger/live.ts";
 import type { LedgerRow } from "../../storage/store/store.ts";
 import type { Doors } from "../doors.ts";
 import { downloadEndpoint, endpoint } from "./endpoint.ts";
-import { executionId, iso, moment, served, time, toMs, toolName } from "./shapes.ts";
+import { executionId, iso, isoOrNull, moment, served, time, toMs, toolName } from "./shapes.ts";
 
 const seq = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 const hash = z.string().describe("SHA-256, hex");
@@ -298,6 +298,37 @@ export const verifyLedger = endpoint({
         verdict.history ? "history does not agree with the ledger" : "the ledger is broken",
       );
     return { success: true as const, ...verdictView(verdict) };
+  },
+});
+
+export const getVerification = endpoint({
+  name: "audit.getVerification",
+  method: "GET",
+  path: "/audit/verify/progress",
+  access: "admin",
+  summary: "How far the verification of the ledger is, or how the last one ended",
+  input: z.strictObject({}),
+  output: z.object({
+    success: served,
+    state: z
+      .enum(["idle", "running", "done", "failed"])
+      .describe("idle: none since this server started; failed: it could not be read to its end"),
+    seq: z.int().describe("Events read up to this number; at `head` history is compared"),
+    head: z.int().describe("Number of the last event that is read"),
+    startedAt: time.nullable(),
+    endedAt: time.nullable(),
+    ok: z.boolean().nullable().describe("null until it is done"),
+    fault: z.string().nullable().describe("The first fault"),
+  }),
+  async run(_input, { caller, doors }) {
+    const scope = await scopeOf(doors, caller, undefined);
+    const { startedAt, endedAt, ...rest } = doors.ledger.verification(scope);
+    return {
+      success: true as const,
+      ...rest,
+      startedAt: isoOrNull(startedAt),
+      endedAt: isoOrNull(endedAt),
+    };
   },
 });
 

@@ -17,6 +17,7 @@ import {
   archiveEvents,
   exportLedger,
   getLedgerHead,
+  getVerification,
   makeCheckpoint,
   searchEvents,
   verifyLedger,
@@ -25,11 +26,14 @@ import * as capsules from "./capsules.ts";
 import { viewCatalogue } from "./catalogue.ts";
 import * as chatSessions from "./chat/sessions.ts";
 import * as turns from "./chat/turns.ts";
+import { getConnections } from "./connect.ts";
 import { governance, policies, relationSchema } from "./documents.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cancelToolExecution, executeTool, getToolStatus } from "./executions.ts";
 import { explainCall, explainMissing } from "./explain.ts";
+import { getDoctor, getHealth } from "./health.ts";
 import { getHistoryRebuild, getHistoryStats, rebuildHistory } from "./history/stats.ts";
+import { getSeries } from "./history/series.ts";
 import { getActiveExecutions, getToolHistory } from "./history/history.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from "./keys.ts";
 import { events } from "./live.ts";
@@ -50,6 +54,7 @@ import {
   lookupSubjects,
   writeRelationships,
 } from "./relationships/relationships.ts";
+import { getSettings } from "./settings.ts";
 import { endSignIn, listSignIns } from "./sign-ins.ts";
 import { getTenant, updateTenant } from "./tenant.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
@@ -58,6 +63,7 @@ import { replayCalls } from "./replay.ts";
 import * as serverLogin from "./servers/login.ts";
 import * as servers from "./servers/servers.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
+import * as work from "./work.ts";
 import {
   createWebhook,
   getWebhook,
@@ -84,6 +90,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   getToolStatus,
   cancelToolExecution,
   getHistoryStats,
+  getSeries,
   rebuildHistory,
   getHistoryRebuild,
   explainCall,
@@ -109,20 +116,26 @@ export const endpoints: readonly AnyEndpoint[] = [
   turns.stopTurn,
   turns.getTurn,
   turns.watchTurn,
+  ...Object.values(work),
   ...Object.values(assets),
   events,
   searchEvents,
   getLedgerHead,
   exportLedger,
   verifyLedger,
+  getVerification,
   makeCheckpoint,
   archiveEvents,
   getMode,
   switchMode,
   whoami,
   createLoginLink,
+  getConnections,
   listSignIns,
   endSignIn,
+  getHealth,
+  getDoctor,
+  getSettings,
   getTenant,
   updateTenant,
   createUser,

@@ -9,6 +9,7 @@ import { createCheckpoints } from "./checkpoints.ts";
 import { openExport, type Export, type ExportQuestion } from "./export.ts";
 import { pemOf, type LedgerKey } from "./key.ts";
 import type { Checkpoint, Signed } from "./lines.ts";
+import { createVerifications, type VerificationState } from "./verification.ts";
 import { verifyLive, type LiveVerdict, type LiveVerify } from "./live.ts";
 import { fillFile, findRollback, readCheckpoint } from "./rollback.ts";
 import { search, type SearchAnswer, type SearchFilter, type SearchPage } from "./search.ts";
@@ -36,7 +37,7 @@ export interface LedgerPowers {
   readonly maxSegmentEvents?: number;
 }
 
-export interface VerifyQuestion extends Pick<LiveVerify, "tenantId" | "onProgress"> {
+export interface VerifyQuestion extends Pick<LiveVerify, "tenantId"> {
   /** Checkpoint lines that were kept elsewhere. */
   readonly anchors?: readonly string[];
 }
@@ -52,6 +53,8 @@ export interface Ledger {
   checkpoint(): Promise<string | null>;
   export(question: ExportQuestion): Promise<Export>;
   verify(question: VerifyQuestion): Promise<LiveVerdict>;
+  /** How far the last verification of a tenant (null: of everything) is. */
+  verification(tenantId: string | null): VerificationState;
   archive(question: ArchiveQuestion): Promise<Archived>;
   search(filter: SearchFilter, page: SearchPage): Promise<SearchAnswer>;
   /** To be called after the first event of this start. */
@@ -139,6 +142,17 @@ export function createLedger(powers: LedgerPowers): Ledger {
     );
   };
 
+  const verifications = createVerifications(
+    ({ anchors = [], ...question }, onProgress) =>
+      limited(() =>
+        verifyLive(
+          { store, segments: files, checkpointFile: file, instanceId },
+          { ...question, anchors: anchors.map(anchorOf), onProgress },
+        ),
+      ),
+    now,
+  );
+
   return {
     keyId: key.keyId,
     publicKey: key.publicKey,
@@ -146,13 +160,8 @@ export function createLedger(powers: LedgerPowers): Ledger {
     recorded: () => checkpoints.recorded(),
     checkpoint: () => checkpoints.make("all"),
     export: (question) => limited(() => openedExport(question)),
-    verify: ({ anchors = [], ...question }) =>
-      limited(() =>
-        verifyLive(
-          { store, segments: files, checkpointFile: file, instanceId },
-          { ...question, anchors: anchors.map(anchorOf) },
-        ),
-      ),
+    verify: async (question) => verifications.verify(question),
+    verification: (tenantId) => verifications.state(tenantId),
     archive: runArchive,
     search: (filter, page) => search(store, filter, page),
     async start() {

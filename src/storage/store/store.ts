@@ -448,6 +448,17 @@ export interface Store
     ): Promise<Map<string, Pick<ApprovalRow, "arguments" | "editedArguments">>>;
     /** How many wait, and the bytes of their sealed calls. */
     pendingOf(tenantId: string, requester: string): Promise<{ count: number; bytes: number }>;
+    /** When what was asked in a range of time (both ends inclusive) was decided; newest first. */
+    waits(
+      filter: {
+        tenantId: string;
+        requester?: string;
+        toolName?: string;
+        from: number;
+        to: number;
+      },
+      limit: number,
+    ): Promise<Pick<ApprovalRow, "createdAt" | "decidedAt" | "state">[]>;
     /** Of all tenants. */
     pending(): Promise<number>;
     presented(ids: readonly string[], at: number): Promise<void>;

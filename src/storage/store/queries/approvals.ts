@@ -48,6 +48,17 @@ export function approvals(database: Database): Store["approvals"] {
         .execute();
       return new Map(found.map((row) => [row.id, argumentsIn(row)]));
     },
+    waits({ tenantId, requester, toolName, from, to }, limit) {
+      let query = kysely
+        .selectFrom("approvals")
+        .select(["created_at as createdAt", "decided_at as decidedAt", "state"])
+        .where("tenant_id", "=", tenantId)
+        .where("created_at", ">=", from)
+        .where("created_at", "<=", to);
+      if (requester !== undefined) query = query.where("requester", "=", requester);
+      if (toolName !== undefined) query = query.where("tool_name", "=", toolName);
+      return query.orderBy("created_at", "desc").limit(limit).execute();
+    },
     async pending() {
       return Number((await countPending().executeTakeFirst())?.count ?? 0);
     },

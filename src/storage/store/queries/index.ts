@@ -25,6 +25,7 @@ import { tuples } from "./tuples.ts";
 import { usage } from "./usage.ts";
 import { users } from "./users.ts";
 import { deliveries, webhooks } from "./webhooks.ts";
+import { workReads } from "./work-reads.ts";
 import { plans, runs, schedules, workflows } from "./workflows.ts";
 
 export function queries(
@@ -47,6 +48,7 @@ export function queries(
     models: models(database),
     capabilities: capabilities(database),
     memory: memory(database),
+    work: workReads(database),
     workflows: workflows(database),
     runs: runs(database),
     schedules: schedules(database),

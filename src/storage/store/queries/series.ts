@@ -217,7 +217,7 @@ export async function errorCounts(
       sql<number>`(select count(*) from (
         select 1 from ${executions}
         where ${ofUser(sql`codes.name`)} and error_code = codes.code and ${sql.join(terms, sql` and `)}
-        limit ${sql.lit(MOST_ERRORS + 1)}) as some)`.as("count"),
+        limit ${sql.lit(MOST_ERRORS + 1)}) as counted)`.as("count"),
     ])
     .where("code", "is not", null)
     .execute();

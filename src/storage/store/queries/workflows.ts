@@ -10,7 +10,7 @@ import type {
 } from "../tables/work.ts";
 import { columns } from "./columns.ts";
 
-const WORKFLOW = columns<WorkflowRow, WorkflowsTable>(
+export const WORKFLOW = columns<WorkflowRow, WorkflowsTable>(
   [
     "id",
     "version",
@@ -27,7 +27,7 @@ const WORKFLOW = columns<WorkflowRow, WorkflowsTable>(
   ],
   { json: ["steps", "inputSchema", "author"] },
 );
-const RUN = columns<RunRow, WorkflowRunsTable>(
+export const RUN = columns<RunRow, WorkflowRunsTable>(
   [
     "id",
     "tenantId",
@@ -46,7 +46,7 @@ const RUN = columns<RunRow, WorkflowRunsTable>(
   ],
   { json: ["input", "steps", "output", "error"] },
 );
-const SCHEDULE = columns<ScheduleRow, SchedulesTable>(
+export const SCHEDULE = columns<ScheduleRow, SchedulesTable>(
   [
     "id",
     "tenantId",

@@ -248,8 +248,30 @@ interface Owner {
   readonly userId: string;
 }
 
+/** Everybody of the tenant, or one of them. */
+export interface WorkFilter {
+  readonly tenantId: string;
+  readonly userId?: string;
+}
+
+/** What administrators and owners look at; nothing is changed. */
+export interface WorkReads {
+  /** Newest versions, newest first. */
+  workflows(filter: WorkFilter, page: Page): Promise<WorkflowRow[]>;
+  /** Of one workflow, newest first. */
+  runs(filter: WorkFilter & { readonly workflowId: string }, page: Page): Promise<RunRow[]>;
+  run(filter: WorkFilter, id: string): Promise<RunRow | null>;
+  /** By when they are due next. */
+  schedules(
+    filter: WorkFilter & { readonly workflowId?: string },
+    page: Page,
+  ): Promise<ScheduleRow[]>;
+}
+
 export interface WorkStore {
   readonly memory: MemoryQueries;
+
+  readonly work: WorkReads;
 
   readonly workflows: {
     /** Throws AlreadyExists("workflow") where the version is taken. */

@@ -75,6 +75,23 @@ export function approvalsSuite(store: () => Store, another: () => Promise<Store>
       expect(await approvals.pending()).toBe(4);
     });
 
+    test("when questions of a range of time were decided, newest first", async () => {
+      await request("a");
+      await request("b", { createdAt: T0 + 10, toolName: "file/read" });
+      await request("c", { createdAt: T0 + 20, requester: "bob" });
+      await request("d", { tenantId: "other", createdAt: T0 + 20 });
+      await store().approvals.vote("b", vote("boss", "approve", T0 + 15));
+      const waits = (more: object) =>
+        store().approvals.waits({ tenantId: "local", from: T0 + 1, to: T0 + 20, ...more }, 9);
+      const b = { createdAt: T0 + 10, decidedAt: T0 + 15, state: "approved" };
+      const c = { createdAt: T0 + 20, decidedAt: null, state: "pending" };
+      expect(await waits({})).toEqual([c, b]);
+      expect(await waits({ requester: "ann" })).toEqual([b]);
+      expect(await waits({ toolName: "file/write" })).toEqual([c]);
+      expect(await waits({ to: T0 + 19 })).toEqual([b]);
+      expect(await waits({ from: T0 })).toHaveLength(3);
+    });
+
     test("the same question of the same caller joins the one that is pending, also from 50 at once", async () => {
       const stores = await both();
       const answers = await atOnce(50, stores, (s, i) =>

@@ -240,6 +240,85 @@ export function historySuite(store: () => Store, ground: () => Ground): void {
       },
     );
 
+    test("figures by minute, hour and day, by tool of late and by error code equal a recount", async () => {
+      const all = Array.from({ length: 240 }, (_, i): Told => ({
+        id: `e${i}`,
+        at: T0 + 22 * HOUR + i * 77_777,
+        userId: USERS[i % 3] ?? "",
+        toolName: TOOLS[i % 2] ?? "",
+        ms: 1 + (i % 50),
+        status: i % 5 === 0 ? "failed" : i % 7 === 0 ? "cancelled" : "success",
+        cancelReason: i % 14 === 0 ? "timeout" : null,
+        ...(i % 5 === 0 ? { errorCode: i % 10 === 0 ? "TIMEOUT" : "NOT_FOUND" } : {}),
+      }));
+      await record(store(), ...all);
+      await store().log.append(begun({ id: "open", at: T0 + 23 * HOUR }));
+      const range = { from: T0 + 23 * HOUR, to: T0 + 26 * HOUR - 1 };
+      const inRange = (told: Told, more: Partial<Told>): boolean =>
+        (told.at ?? 0) >= range.from &&
+        (told.at ?? 0) <= range.to &&
+        (more.userId === undefined || more.userId === told.userId) &&
+        (more.toolName === undefined || more.toolName === told.toolName);
+      const { executions } = store();
+      for (const filter of [{}, { userId: "bob" }, { toolName: TOOLS[1] ?? "" }]) {
+        const wanted = all.filter((told) => inRange(told, filter));
+        for (const [unit, ms] of [["minute", 60_000] as const, ["hour", HOUR] as const]) {
+          const told = await executions.series({ ...TENANT, ...filter, ...range }, unit);
+          const counts = new Map<number, number>();
+          for (const { at = 0 } of wanted) {
+            const bucket = Math.floor(at / ms) * ms;
+            counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
+          }
+          expect(told.buckets.map(({ at, figures: of }) => [at, of.total])).toEqual([...counts]);
+          expect(told.total.figures).toEqual(
+            await executions.figures({ ...TENANT, ...filter, ...range }),
+          );
+          expect(told.total.durations).toEqual(
+            (await executions.stats({ ...TENANT, ...filter, ...range })).durations,
+          );
+          expect(told.countedFrom).toBe(range.from);
+        }
+        const errors = await executions.errorCounts({ ...TENANT, ...filter, ...range });
+        const failed = wanted.flatMap(({ errorCode }) => errorCode ?? []);
+        const counts = new Map(errors.codes.map(({ code, count }) => [code, count]));
+        expect([...counts.keys()].sort()).toEqual([...new Set(failed)].sort());
+        for (const [code, count] of counts)
+          expect([code, count]).toEqual([code, failed.filter((each) => each === code).length]);
+      }
+      const days = await executions.series({ ...TENANT, from: T0, to: T0 + 48 * HOUR - 1 }, "day");
+      const before = all.filter(({ at = 0 }) => at < T0 + 24 * HOUR).length;
+      expect(days.buckets.map(({ at, figures: of }) => [at, of.total])).toEqual([
+        [T0, before],
+        [T0 + 24 * HOUR, all.length - before],
+      ]);
+      const late = await executions.toolsSince(TENANT, T0 + 24 * HOUR);
+      for (const { name, figures: of, durations } of late) {
+        const own = all.filter(
+          (told) => told.toolName === name && (told.at ?? 0) >= T0 + 24 * HOUR,
+        );
+        expect([name, of.total]).toEqual([name, own.length]);
+        expect(durations?.p95).toBeGreaterThan(0);
+      }
+      expect(late).toHaveLength(2);
+      expect(await executions.toolsSince({ tenantId: "nobody" }, T0)).toEqual([]);
+    });
+
+    test("minutes are counted from the newest executions, and say since when", async () => {
+      const burst = Array.from({ length: 16_000 }, (_, i): Told => ({
+        id: `e${i}`,
+        at: T0 + i * 200,
+      }));
+      await record(store(), ...burst);
+      const range = { ...TENANT, from: T0, to: T0 + HOUR - 1 };
+      const { buckets, countedFrom } = await store().executions.series(range, "minute");
+      expect(countedFrom).toBeGreaterThan(T0);
+      expect(countedFrom % 60_000).toBe(0);
+      const counted = burst.filter(({ at = 0 }) => at >= countedFrom).length;
+      expect(buckets.reduce((sum, { figures: of }) => sum + of.total, 0)).toBe(counted);
+      expect(buckets.every(({ at }) => at >= countedFrom)).toBe(true);
+      expect(counted).toBeGreaterThan(5_000);
+    });
+
     test(
       "R185: rebuilt from the log alone, whatever was done to the tables",
       { timeout: 60_000 },

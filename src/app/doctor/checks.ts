@@ -3,7 +3,7 @@ import { accessSync, chmodSync, constants, statSync } from "node:fs";
 import { createServer, connect } from "node:net";
 import { isAbsolute, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { portHolder } from "../port-holder.ts";
+import { portHolder } from "./port-holder.ts";
 import type { Finding } from "./finding.ts";
 import type { Place } from "./place.ts";
 import { checkPrograms } from "./programs.ts";

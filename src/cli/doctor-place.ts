@@ -1,20 +1,10 @@
-import type { Config } from "../../config/config.ts";
-import type { Owner } from "../../storage/data-dir.ts";
-import type { Cli } from "../cli.ts";
-import { findDataDir, liveOwner } from "../client/data-dir.ts";
-
-/** What the checks look at. */
-export interface Place {
-  readonly dataDir: string;
-  readonly owner: Owner | null;
-  /** Null when the configuration does not load; then `faults` says why. */
-  readonly config: Config | null;
-  readonly portGiven: boolean;
-  readonly faults: readonly string[];
-}
+// What `ostiary doctor` looks at: found without a server, also where the configuration does not load.
+import type { Place } from "../app/doctor/place.ts";
+import type { Cli } from "./cli.ts";
+import { findDataDir, liveOwner } from "./client/data-dir.ts";
 
 export async function findPlace(cli: Cli, file: string | undefined): Promise<Place> {
-  const { loadConfig, ConfigError } = await import("../../config/config.ts");
+  const { loadConfig, ConfigError } = await import("../config/config.ts");
   try {
     const { config, origins } = await loadConfig({
       file,
