@@ -121,11 +121,9 @@ describe("files", () => {
   test("new folders on the way are told with the file", async () => {
     const held = await waiting("file/write", { path: "a/b/c.txt", content: "hi\n" });
     const { effect } = await held.preview();
-    expect(effect.changes.map((one: any) => `${one.change} ${one.type} ${one.path}`)).toEqual([
-      "created dir a",
-      "created dir a/b",
-      "created file a/b/c.txt",
-    ]);
+    expect(
+      effect.changes.map((one: Record<string, string>) => `${one.change} ${one.type} ${one.path}`),
+    ).toEqual(["created dir a", "created dir a/b", "created file a/b/c.txt"]);
     expect(effect.changes[2].diff).toContain("+hi");
     expect(readdirSync(app.workspace)).toEqual([]);
   });
@@ -362,7 +360,7 @@ describe("programs and requests", () => {
     const held = await waiting("shell/exec", { command: "ls && make build | cat" });
     const { effect } = await held.preview();
     expect(effect.kind).toBe("shell");
-    expect(effect.commands.map((one: any) => [one.text, one.verdict])).toEqual([
+    expect(effect.commands.map((one: Record<string, string>) => [one.text, one.verdict])).toEqual([
       ["ls", "run"],
       ["make build", "ask"],
       ["cat", "run"],

@@ -88,6 +88,47 @@ if (server) {
     const fault = (sql: string, connection = "shop") =>
       bench.fault(query, { query: sql, connection });
 
+    test("what a rollback does not take back is not tried for a preview", async () => {
+      await ground.exec(
+        "create table noted (id int primary key); create table plain (id int primary key)",
+      );
+      await ground.exec(
+        "create function note() returns trigger language plpgsql as 'begin return new; end'",
+      );
+      await ground.exec(
+        "create trigger noting before insert on noted for each row execute function note()",
+      );
+      const opened = await openDatabases({
+        connections: {
+          shop: { url: ground.url, readOnly: false, default: true, statementTimeoutMs: 5_000 },
+        },
+        store: "sqlite:none.db",
+        dataDir: "/nonexistent/data",
+        workspace: "/nonexistent/work",
+      });
+      const preview = async (table: string, row: Record<string, string | number>) =>
+        opened.all[0]?.database.preview(
+          { op: "insert", table, rows: [row], onConflict: "error", returning: [] },
+          { timeoutMs: 5_000, signal: new AbortController().signal },
+        );
+      const last = () => ground.rows("select last_value from customers_id_seq");
+      const before = await last();
+      expect(await preview("customers", { name: "Ada" })).toEqual({
+        refused: expect.stringContaining("the column id draws") as string,
+      });
+      expect(await last()).toEqual(before);
+      expect(await preview("customers", { id: 50, name: "Ada" })).toMatchObject({ rows: 1 });
+      expect(await preview("noted", { id: 1 })).toEqual({
+        refused: expect.stringContaining("triggers") as string,
+      });
+      expect(await preview("big_orders", { id: 1 })).toEqual({
+        refused: expect.stringContaining("a view") as string,
+      });
+      expect(await preview("plain", { id: 1 })).toMatchObject({ rows: 1, after: [[1]] });
+      expect(await ground.rows("select count(*)::int from plain")).toEqual([[0]]);
+      await opened.close();
+    });
+
     test.each([
       "select pg_sleep(5)",
       "select pg_catalog.pg_sleep(5)",

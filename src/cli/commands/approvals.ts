@@ -3,9 +3,18 @@ import type { Command } from "commander";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { visible } from "../../util/text/visible.ts";
+import {
+  printPreview,
+  printReach,
+  printSimilar,
+  type Previewed,
+  type Reach,
+  type Similar,
+} from "../approval-preview.ts";
 import { parseArgs } from "../arguments.ts";
 import type { Cli } from "../cli.ts";
 import type { Api } from "../client/client.ts";
+import { usage } from "../client/fail.ts";
 import { parseDuration } from "../duration.ts";
 import { given, showRow, type Row } from "../nouns.ts";
 import { duration, fields, row, short } from "../output/render.ts";
@@ -44,6 +53,11 @@ interface VoteOptions {
   expires?: number;
 }
 
+interface ShowOptions {
+  args?: string;
+  rule?: string | true;
+}
+
 const LOOK_EVERY_MS = 1_000;
 
 export function define(command: Command, cli: Cli): void {
@@ -63,8 +77,13 @@ export function define(command: Command, cli: Cli): void {
     );
   command
     .command("show <id>")
-    .description("who asks for what, and why")
-    .action(async (id: string) => show(cli, await one(await cli.connect("admin"), id)));
+    .description("who asks for what, why, and what it would do")
+    .option("--args <json>", "what it would do with these arguments: JSON, @file, or - for stdin")
+    .option(
+      "--rule [matches]",
+      "also what a standing rule would have covered: a JSON list of matches",
+    )
+    .action((id: string, options: ShowOptions) => show(cli, id, options));
   command
     .command("approve <id>")
     .description("agree to this one call; it then goes on by itself")
@@ -155,9 +174,44 @@ function columns(item: Approval, now: number): string[] {
   ];
 }
 
-function show(cli: Cli, item: Approval): void {
-  if (cli.flags.json) return cli.term.printJson(item);
-  const { arguments: args, editedArguments, reasons, votes, version: _version, ...rest } = item;
+async function show(cli: Cli, id: string, { args, rule }: ShowOptions): Promise<void> {
+  const api = await cli.connect("admin");
+  const item = await one(api, id);
+  const wanted = args === undefined ? {} : { arguments: jsonOf(args) };
+  const matches = typeof rule === "string" ? { matches: jsonListOf(rule) } : {};
+  // Only those who may decide it are told; what is decided has no effect any more.
+  const preview =
+    item.mayDecide || args !== undefined
+      ? await api.post<Previewed>(`${pathOf(id)}/preview`, wanted)
+      : null;
+  const like = await api.get<Similar>(`${pathOf(id)}/similar`);
+  const reach =
+    rule === undefined ? null : await api.post<Reach>(`${pathOf(id)}/rule/preview`, matches);
+  if (cli.flags.json)
+    return cli.term.printJson({ ...item, preview, ...like, ...(reach ? { rule: reach } : {}) });
+  describe(cli, item);
+  if (preview) printPreview(cli, preview);
+  printSimilar(cli, item.editedArguments ?? item.arguments, like);
+  if (reach) printReach(cli, reach);
+}
+
+const jsonOf = (text: string) => parseArgs(text, () => readFileSync(0, "utf8"));
+
+function jsonListOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw usage(
+      "--rule: expected a JSON list of matches",
+      `e.g. --rule '[{"pointer": "/path", "glob": "notes/*.md"}]'`,
+    );
+  }
+}
+
+function describe(cli: Cli, item: Approval): void {
+  const { arguments: args, editedArguments, reasons, votes, version: _version, ...all } = item;
+  // The reasons say the same in words.
+  const { taintSources: _sources, ...rest } = all;
   const { selfApproved, ...others } = rest;
   const facts = selfApproved ? rest : others;
   for (const line of fields(facts)) cli.term.print(visible(line));
@@ -174,8 +228,7 @@ function show(cli: Cli, item: Approval): void {
 
 async function approve(cli: Cli, id: string, options: VoteOptions): Promise<void> {
   const api = await cli.connect("admin");
-  const args =
-    options.args === undefined ? undefined : parseArgs(options.args, () => readFileSync(0, "utf8"));
+  const args = options.args === undefined ? undefined : jsonOf(options.args);
   // A yes is to what is read now: an edit in between is refused by its version.
   const { version } = await one(api, id);
   const body = given({ comment: options.reason, arguments: args, version });

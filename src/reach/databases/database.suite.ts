@@ -10,6 +10,8 @@ import schema from "../../tools/database/schema.ts";
 import tables from "../../tools/database/tables.ts";
 import update from "../../tools/database/update.ts";
 
+import { openDatabases, type WriteRequest } from "./database.ts";
+
 /** A fresh shop (test/fixtures/database.ts) per call. */
 export interface Ground {
   readonly url: string;
@@ -397,6 +399,68 @@ export function databaseSuite(kind: "sqlite" | "postgres", create: () => Promise
     test("delete: a row that others point to stays", async () => {
       const found = await bench.fault(remove, { table: "customers", where: { id: 1 } });
       expect(found).toMatchObject({ reason: "constraint_violation" });
+    });
+
+    test("a preview shows what a statement would do, and leaves no trace", async () => {
+      const opened = await openDatabases({
+        connections: {
+          shop: { url: ground.url, readOnly: false, default: true, statementTimeoutMs: 5_000 },
+        },
+        store: "sqlite:none.db",
+        dataDir: "/nonexistent/data",
+        workspace: "/nonexistent/work",
+      });
+      const [shop] = opened.all;
+      const preview = (request: WriteRequest) =>
+        shop?.database.preview(request, { timeoutMs: 5_000, signal: new AbortController().signal });
+      const orders = { table: "orders", maxRows: 100, dryRun: false } as const;
+      const before = await ground.rows(
+        "select id, customer_id, amount, code from orders order by id",
+      );
+      expect(
+        await preview({ op: "change", ...orders, set: { amount: 1 }, where: { customer_id: 1 } }),
+      ).toMatchObject({
+        rows: 2,
+        columns: ["id", "customer_id", "amount", "code"],
+        before: [
+          [1, kind === "sqlite" ? 1 : "1", 20.25, "A"],
+          [2, kind === "sqlite" ? 1 : "1", 150, "B"],
+        ],
+        after: [
+          [1, kind === "sqlite" ? 1 : "1", 1, "A"],
+          [2, kind === "sqlite" ? 1 : "1", 1, "B"],
+        ],
+        cut: false,
+      });
+      expect(await preview({ op: "change", ...orders, where: { id: 3 } })).toMatchObject({
+        rows: 1,
+        before: [[3, kind === "sqlite" ? 2 : "2", 0.5, "C"]],
+        after: [],
+      });
+      expect(
+        await preview({
+          op: "insert",
+          table: "orders",
+          rows: [
+            { id: 3, customer_id: 1, amount: 1 },
+            { id: 70, customer_id: 1, amount: 1 },
+          ],
+          onConflict: "ignore",
+          returning: [],
+        }),
+      ).toMatchObject({
+        rows: 1,
+        skipped: 1,
+        before: [],
+        after: [[70, expect.anything(), 1, null]],
+      });
+      await expect(
+        preview({ op: "change", ...orders, set: { amount: -1 }, where: { id: 1 } }),
+      ).rejects.toMatchObject({ fault: { reason: "constraint_violation" } });
+      expect(
+        await ground.rows("select id, customer_id, amount, code from orders order by id"),
+      ).toEqual(before);
+      await opened.close();
     });
 
     test("a read-only connection writes nothing", async () => {

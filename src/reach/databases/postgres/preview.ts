@@ -70,10 +70,12 @@ const REACHED = `with recursive reached(oid) as (
     select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = $1 and c.relname = $2
     union
-    select k.conrelid from pg_catalog.pg_constraint k join reached r on k.confrelid = r.oid
-    where k.contype = 'f' and (k.confdeltype in ('c', 'n', 'd') or k.confupdtype in ('c', 'n', 'd'))
-    union
-    select i.inhrelid from pg_catalog.pg_inherits i join reached r on i.inhparent = r.oid
+    select e.below from reached r join (
+      select k.confrelid as above, k.conrelid as below from pg_catalog.pg_constraint k
+      where k.contype = 'f' and (k.confdeltype in ('c', 'n', 'd') or k.confupdtype in ('c', 'n', 'd'))
+      union all
+      select i.inhparent, i.inhrelid from pg_catalog.pg_inherits i
+    ) e on e.above = r.oid
   )
   select c.relname as name, c.relkind as kind,
     exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal) as triggers,
@@ -118,12 +120,13 @@ async function previewChange(
   const [counted] = await session.ask(count.sql, count.params);
   if (Number(counted?.["count"]) > request.maxRows) throw tooManyRows(request.maxRows);
   const columns = namesOf(table);
-  if (request.dryRun) return { rows: 0, skipped: 0, columns, before: [], after: [], cut: false };
   const sample = { columns: selected(table), order: table.order, limit: PREVIEWED_ROWS };
   const now = rowsStatement(table, request, sample, dialect);
   const before = shownOf(table, await session.ask(now.sql, now.params));
   const { rows, shown } = await runAndShow(session, table, change);
   if (rows > request.maxRows) throw tooManyRows(request.maxRows);
+  // It takes back what it did by itself.
+  if (request.dryRun) return { rows: 0, skipped: 0, columns, before: [], after: [], cut: false };
   return {
     rows,
     skipped: 0,

@@ -68,7 +68,6 @@ function previewChange(db: DatabaseSync, table: Keyed, request: ChangeRequest): 
   const matched = Number(Object.values(runAll(db, count)[0] ?? { count: 0 })[0]);
   if (matched > request.maxRows) throw tooManyRows(request.maxRows);
   const columns = namesOf(table);
-  if (request.dryRun) return { rows: 0, skipped: 0, columns, before: [], after: [], cut: false };
   const now = runAll(
     db,
     rowsStatement(
@@ -91,6 +90,8 @@ function previewChange(db: DatabaseSync, table: Keyed, request: ChangeRequest): 
     db,
     rekeyed ? { ...change, sql: `${change.sql}${returningKeys(table)}` } : change,
   );
+  // It takes back what it did by itself.
+  if (request.dryRun) return { rows: 0, skipped: 0, columns, before: [], after: [], cut: false };
   const keys = rekeyed
     ? changed.slice(0, PREVIEWED_ROWS)
     : now.map((row) =>

@@ -40,7 +40,7 @@ export function effectPreview(p: EffectSettings): EffectOf {
     try {
       const effect = await effectOf(call, touching, p);
       if (effect.kind === "files" || effect.kind === "database") return effect;
-      return (await p.masker.valueInSlices({ ...effect } as never)) as Effect;
+      return await p.masker.valueInSlices({ ...effect } as never);
     } catch (cause) {
       return withoutEffect(cause, given.signal, p);
     }
@@ -148,7 +148,7 @@ async function withoutEffect(
   // Whoever asked has gone.
   given.throwIfAborted();
   const masked = async <T extends Effect>(effect: T): Promise<T> =>
-    (await masker.valueInSlices({ ...effect } as never)) as T;
+    await masker.valueInSlices({ ...effect } as never);
   if (cause instanceof NoPreview) return masked({ kind: "none", reason: cause.message });
   if (cause instanceof AppError) {
     const { code, message } = cause.fault;

@@ -2,7 +2,8 @@
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { FileChange, FilesEffect } from "../../../../contract/effect.ts";
-import type { Brought, Shadow } from "../files/shadow.ts";
+import type { Brought } from "../files/bringing.ts";
+import type { Shadow } from "../files/shadow.ts";
 import { typeOf } from "../files/stat.ts";
 
 /** One change, by real path. */
