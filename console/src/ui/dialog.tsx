@@ -1,7 +1,7 @@
 // A question or form above the page. Focus stays inside, Esc closes.
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
 import { cx } from "./class-names.ts";
 
@@ -20,11 +20,17 @@ export function Dialog({
   readonly children: ReactNode;
   readonly size?: "medium" | "large";
 }) {
+  const popup = useRef<HTMLDivElement>(null);
+  // Not the first button, whose hint would open and take the first Esc for itself.
+  const firstField = (): HTMLElement | null =>
+    popup.current?.querySelector<HTMLElement>("[data-first-field]") ?? popup.current;
   return (
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-black/40" />
         <Base.Popup
+          ref={popup}
+          initialFocus={firstField}
           className={cx(
             "fixed top-[8vh] left-1/2 z-50 flex max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col rounded-lg border border-line bg-surface text-text shadow-xl",
             size === "large" ? "max-w-4xl" : "max-w-lg",

@@ -1,5 +1,6 @@
 // Some decisions need a fresh sign-in: how to get one and come back here.
 import { Button } from "../../ui/button.tsx";
+import { Sign } from "../../ui/verdict.tsx";
 import { Copy } from "../../ui/copy.tsx";
 
 /** The server says so in words only. */
@@ -15,7 +16,9 @@ async function signOutHere(): Promise<void> {
 export function SignInAgain() {
   return (
     <div className="flex flex-col gap-2 rounded-md border border-hold/50 bg-hold-soft p-3">
-      <p className="font-medium text-hold">⏸ Your sign-in is too old for this decision</p>
+      <p className="font-medium text-hold">
+        <Sign sign="⏸" className="inline" /> Your sign-in is too old for this decision
+      </p>
       <p>
         Sign in again with your key, and you come back to this approval. Or run{" "}
         <code>ostiary open</code>

@@ -51,6 +51,7 @@ export function DenyDialog({
         </p>
         <TextArea
           label="Reason"
+          data-first-field=""
           value={comment}
           maxLength={1000}
           onChange={(event) => setComment(event.target.value)}

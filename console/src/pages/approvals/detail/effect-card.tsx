@@ -3,7 +3,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { visibleText } from "../../../ui/code.tsx";
 import { Card } from "../../../ui/page.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
-import { Badge } from "../../../ui/verdict.tsx";
+import { Badge, Sign } from "../../../ui/verdict.tsx";
 import type { Effect, Preview } from "../approval.ts";
 import { CommandList, HttpRequest } from "./effect-commands.tsx";
 import { FileChanges } from "./effect-files.tsx";
@@ -31,7 +31,8 @@ export function EffectCard({
             {denied === null ? null : (
               <div className="rounded-md bg-deny-soft p-3">
                 <p className="font-medium text-deny">
-                  ⛔ The gate would refuse it today, whoever agrees
+                  <Sign sign="⛔" className="inline" /> The gate would refuse it today, whoever
+                  agrees
                 </p>
                 <p>
                   {denied.stage}: {visibleText(denied.message)}{" "}

@@ -67,7 +67,8 @@ function Shown({ row }: { readonly row: Approval }) {
         },
         { signal },
       ),
-    { enabled: isOpen, keepPrevious: true },
+    // Whoever asks could read through it what their call may not read yet.
+    { enabled: isOpen && row.mayDecide, keepPrevious: true },
   );
   const effect = preview.data?.effect;
   const { verb, object } = wishOf(row.toolName, change ?? argumentsOf(row), effect);
@@ -78,7 +79,7 @@ function Shown({ row }: { readonly row: Approval }) {
         <div className="flex min-w-0 flex-col gap-4">
           {row.outcome ? <OutcomeCard row={row} outcome={row.outcome} /> : null}
           <TaintNote row={row} />
-          {isOpen ? <EffectCard query={preview} isEdit={edited !== null} /> : null}
+          {isOpen && row.mayDecide ? <EffectCard query={preview} isEdit={edited !== null} /> : null}
           <ArgumentsCard
             row={row}
             edited={edited}

@@ -6,6 +6,7 @@ import { Card, Facts } from "../../../ui/page.tsx";
 import { notify } from "../../../ui/toast.tsx";
 import { useSession } from "../../../app/session.tsx";
 import { visibleText } from "../../../ui/code.tsx";
+import { Sign } from "../../../ui/verdict.tsx";
 import type { CatalogueTool } from "../search.ts";
 import { StateBadge, stateSays } from "../state.tsx";
 import { SwitchTool } from "./switch.tsx";
@@ -30,7 +31,7 @@ export function Barred({ entry }: { readonly entry: CatalogueTool }) {
     <div className="flex flex-wrap items-start justify-between gap-3 rounded-lg border border-deny/50 bg-deny-soft p-4">
       <div className="min-w-0 flex-1">
         <p className="font-medium text-deny">
-          ⛔ Refused at {stage}: {visibleText(message || reason)}
+          <Sign sign="⛔" className="inline" /> Refused at {stage}: {visibleText(message || reason)}
         </p>
         {remedy === undefined ? null : <p>{visibleText(remedy)}</p>}
       </div>
