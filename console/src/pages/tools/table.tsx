@@ -9,6 +9,12 @@ import { RiskBadge, StateBadge } from "./state.tsx";
 
 const isOff = ({ state }: CatalogueTool): boolean => state === "barred" || state === "hidden";
 
+/** Of a hidden tool its caller only learns that it does not exist; administrators want to know what would show it. */
+const whyOff = (
+  state: CatalogueTool["state"],
+  { message, reason, remedy }: NonNullable<CatalogueTool["verdict"]>,
+): string => (state === "hidden" ? (remedy ?? reason) : message || reason);
+
 /** Calls, share of errors, 95th percentile. */
 function LastDay({ calls, errorShare, p95 }: CatalogueTool["lastDay"]) {
   if (calls === 0) return <span className="text-muted">–</span>;
@@ -49,8 +55,8 @@ const COLUMNS: readonly Column<CatalogueTool>[] = [
     wideOnly: true,
     cell: (tool) => (
       <span className="text-muted">
-        {isOff(tool) && tool.verdict
-          ? `${tool.verdict.stage}: ${visibleText(tool.verdict.message || tool.verdict.reason)}`
+        {tool.verdict && isOff(tool)
+          ? `${tool.verdict.stage}: ${visibleText(whyOff(tool.state, tool.verdict))}`
           : visibleText(tool.description)}
       </span>
     ),

@@ -38,9 +38,10 @@ export function ToolPage() {
   useShortcut("y", "Copy the tool's name", () => {
     void copyText(name).then((done) => done && notify(`${name} copied`));
   });
-  if (detail.data) return <Shown detail={detail.data} entry={entry} />;
-  const isHidden =
-    detail.isError && isAdmin && failureOf(detail.error).code === "NOT_FOUND" && entry;
+  // What was read before may have been switched off since.
+  const isGone = detail.isError && failureOf(detail.error).code === "NOT_FOUND";
+  if (detail.data && !isGone) return <Shown detail={detail.data} entry={entry} />;
+  const isHidden = isGone && isAdmin && entry;
   return (
     <Page title={name} lead={<Back />}>
       {isHidden ? (
