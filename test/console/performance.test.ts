@@ -135,7 +135,10 @@ const clickMs = (
       new Promise<number>((resolve) => {
         const began = performance.now();
         (element as unknown as { click(): void }).click();
-        requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began), 0));
+        const { requestAnimationFrame: nextFrame } = globalThis as unknown as {
+          requestAnimationFrame(call: () => void): void;
+        };
+        nextFrame(() => setTimeout(() => resolve(performance.now() - began), 0));
       }),
     button,
   );

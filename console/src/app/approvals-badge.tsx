@@ -25,7 +25,15 @@ export function WaitingCount() {
   );
 }
 
-/** Read out once, and shown by the system where the person allowed that (Settings). */
+const OFF = "ostiary.notifications-off";
+
+/** Allowed by the browser, and wanted here. */
+export const notificationsOn = (): boolean =>
+  globalThis.Notification?.permission === "granted" && localStorage.getItem(OFF) !== "true";
+
+export const switchNotifications = (on: boolean): void => localStorage.setItem(OFF, String(!on));
+
+/** Read out once, and shown by the system where the person allowed that (Approvals). */
 export function ApprovalAnnouncer() {
   const { userId } = useSession();
   const [text, setText] = useState("");
@@ -34,7 +42,7 @@ export function ApprovalAnnouncer() {
       if (name !== "approval.requested" || data["requester"] === userId) return;
       const words = `${String(data["requester"])} asks to run ${String(data["toolName"])}`;
       setText(words);
-      if (document.hidden && globalThis.Notification?.permission === "granted")
+      if (document.hidden && notificationsOn())
         new Notification("Approval waiting", { body: words, tag: String(data["approvalId"]) });
     },
     [userId],

@@ -20,13 +20,14 @@ export function Dialog({
   readonly children: ReactNode;
   readonly size?: "medium" | "large";
 }) {
-  const body = useRef<HTMLDivElement>(null);
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-black/40" />
         <Base.Popup
-          initialFocus={() => firstField(body.current) ?? true}
+          ref={popup}
+          initialFocus={() => firstField(popup.current)}
           className={cx(
             "fixed top-[5vh] left-1/2 z-50 flex max-h-[90vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col rounded-lg border border-line bg-surface text-text shadow-xl",
             size === "large" ? "max-w-4xl" : "max-w-lg",
@@ -47,18 +48,18 @@ export function Dialog({
               }
             />
           </div>
-          <div ref={body} className="min-h-0 overflow-y-auto p-4">
-            {children}
-          </div>
+          <div className="min-h-0 overflow-y-auto p-4">{children}</div>
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
   );
 }
 
-/** Where people begin to type; where there is nothing to type, the first thing that takes the focus. */
-const firstField = (body: HTMLElement | null): HTMLElement | null =>
-  body?.querySelector<HTMLElement>("input:not([type=hidden]), select, textarea") ?? null;
+/**
+ * Where people begin to type. Else the dialog itself: the hint of a focused button would take the first Esc for itself.
+ */
+const firstField = (popup: HTMLElement | null): HTMLElement | null =>
+  popup?.querySelector<HTMLElement>("input:not([type=hidden]), select, textarea") ?? popup;
 
 /** A button that asks before it acts. */
 export function ConfirmButton({
