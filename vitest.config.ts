@@ -9,19 +9,13 @@ if (!process.argv.some((word) => word.startsWith("--coverage")))
 const TESTS = ["src/**/*.test.ts", "packages/*/src/**/*.test.ts", "test/**/*.test.ts"];
 const SLOW = "**/*.slow.test.ts";
 const ELSEWHERE = ["test/services/**", "test/faults/**", "node_modules/**"];
-/** Rooms of pure functions: their tests share a process, so that what they import is loaded once. */
-const PURE = ["{src/util,src/contract,src/governance/rules,packages/*/src}/**/*.test.ts"];
 
 export default defineConfig({
   test: {
     projects: [
       {
         extends: true,
-        test: { name: "pure", include: PURE, exclude: [...ELSEWHERE, SLOW], isolate: false },
-      },
-      {
-        extends: true,
-        test: { name: "rest", include: TESTS, exclude: [...ELSEWHERE, SLOW, ...PURE] },
+        test: { name: "usual", include: TESTS, exclude: [...ELSEWHERE, SLOW] },
       },
       // Real programs started dozens of times, Chromium, corpora, kill loops: `npm run test:slow`.
       {
@@ -29,9 +23,15 @@ export default defineConfig({
         test: { name: "slow", include: [SLOW], exclude: ELSEWHERE, testTimeout: 60_000 },
       },
     ],
+    // As in production, Node itself loads the sources; nothing has to be transformed first.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    // Files share a process, so that what they import is loaded once: no module may keep state between two apps. A hook
+    // at the top of a module that is no test would be set for one file only.
+    isolate: false,
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    // Most tests wait more than they compute.
+    maxWorkers: 3,
     // Where others share the machine, one attempt may come too late; what is broken fails twice, and a second try is told.
     retry: process.env["CI"] ? 1 : 0,
     // The usual second is too short on a busy machine; what holds is seen at once all the same.
