@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const E2E = join(ROOT, "test/e2e");
 
 /** Build and pack by themselves. */
-const OWN_PACKAGE = new Set(["bundle.slow.test.ts", "packed.test.ts"]);
+const OWN_PACKAGE = new Set(["bundle.slow.test.ts", "packed.slow.test.ts"]);
 
 const given = process.argv.slice(2);
 const files = given.some((word) => !word.startsWith("-"))
