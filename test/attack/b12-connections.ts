@@ -56,6 +56,8 @@ interface Crowd {
 
 const crowd = ({ name, count, isReading, first, then, ends = false }: Crowd): Case => ({
   name,
+  // Small ones leave each other room.
+  waits: ends && count < 100,
   async run(target) {
     await few(target);
     const all: Raw[] = [];
