@@ -20,7 +20,13 @@ export default defineConfig({
       // Real programs started dozens of times, Chromium, corpora, kill loops: `npm run test:slow`.
       {
         extends: true,
-        test: { name: "slow", include: [SLOW], exclude: ELSEWHERE, testTimeout: 60_000 },
+        test: {
+          name: "slow",
+          include: [SLOW],
+          exclude: ELSEWHERE,
+          isolate: true,
+          testTimeout: 60_000,
+        },
       },
     ],
     // As in production, Node itself loads the sources; nothing has to be transformed first.

@@ -4,9 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/services/**/*.test.ts"],
-    // Both as in vitest.config.ts.
+    // As in vitest.config.ts.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

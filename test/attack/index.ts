@@ -50,9 +50,6 @@ await runAll(
 const results = pairs.flatMap((pair) => ended.get(pair) ?? []);
 
 console.log(`\n${tableOf(results)}\n`);
-for (const { item, user, failures } of results)
-  for (const { name, sentence } of failures)
-    console.log(`✗ ${item} as ${user}: ${name}: ${sentence}`);
 if (values.json !== undefined)
   writeFileSync(values.json, `${JSON.stringify({ seed, results }, null, 2)}\n`);
 const { passed, failed, skipped } = totalsOf(results);
@@ -72,9 +69,12 @@ async function runAll(waiting: typeof pairs, atOnce: number): Promise<void> {
   await Promise.all(Array.from({ length: atOnce }, lane));
 }
 
-function tell({ item, user, tried, held, skipped, seconds }: Result): void {
+/** At once: a run that is cut off has then said what it found. */
+function tell({ item, user, tried, held, skipped, seconds, failures }: Result): void {
   const outcome = skipped === null ? `${held} of ${tried} held` : `not run, ${skipped}`;
   console.log(`${item} as ${user}: ${outcome} (${seconds.toFixed(1)} s)`);
+  for (const { name, sentence } of failures)
+    console.log(`✗ ${item} as ${user}: ${name}: ${sentence}`);
 }
 
 function items(all: readonly { readonly item: string }[]): string[] {
