@@ -1,5 +1,6 @@
 // The end-to-end tests that start the real program, against the tarball installed into an empty folder.
-// `npm run test:packed -- <files>` runs only these; without files all that use the fixture, which `--list` names.
+// `npm run test:packed -- <files>` runs only these; without files all that use the fixture, `--list` names those of
+// them that run whole against it: they need not run against the sources as well.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +15,9 @@ const OWN_PACKAGE = new Set(["bundle.slow.test.ts", "packed.slow.test.ts"]);
 
 const given = process.argv.slice(2);
 if (given.includes("--list")) {
-  for (const file of startingTheProgram()) console.log(relative(ROOT, file));
+  for (const file of startingTheProgram())
+    if (!readFileSync(file, "utf8").includes("OSTIARY_TEST_PROGRAM"))
+      console.log(relative(ROOT, file));
   process.exit();
 }
 const files = given.some((word) => !word.startsWith("-"))
