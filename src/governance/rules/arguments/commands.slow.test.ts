@@ -1,30 +1,21 @@
 // Commands that are judged "run" are also run, by real shells with counting stand-ins.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { LISTED, openCommands } from "../../../../test/fixtures/commands.ts";
+import {
+  COMMAND_CORPUS,
+  commandCorpus,
+  LISTED,
+  openCommands,
+} from "../../../../test/fixtures/commands.ts";
 import { takeApart } from "./shell.ts";
-
-const CORPUS = resolve(
-  import.meta.dirname,
-  "../../../../../shared/corpora/command-injection/command-injection.txt",
-);
 
 const world = openCommands();
 afterAll(world.close);
 const { at, verdict, log: LOG } = world;
 
 describe("T32: the command-injection corpus", () => {
-  const decode = (text: string): string => {
-    try {
-      return decodeURIComponent(text.replaceAll("+", "%20"));
-    } catch {
-      return text;
-    }
-  };
-
   /** Gives each text to two real shells: which programs are started, text by text. */
   function started(texts: readonly string[]): string[][] {
     writeFileSync(LOG, "");
@@ -39,19 +30,13 @@ describe("T32: the command-injection corpus", () => {
     return parts.map((part) => part.split("\n").filter(Boolean));
   }
 
-  test.skipIf(!existsSync(CORPUS))(
+  test.skipIf(!existsSync(COMMAND_CORPUS))(
     "a line behind a listed command runs unasked only when the shell starts nothing but listed programs",
     { timeout: 300_000 },
     async () => {
-      const lines = readFileSync(CORPUS, "utf8")
-        .split("\n")
-        .filter((line) => line !== "" && !line.startsWith("#"));
+      const { lines, texts } = commandCorpus();
       const before = readdirSync(at("workspace"));
-      const counts: Record<string, number> = { lines: lines.length, run: 0, ask: 0, deny: 0 };
-      const forms = lines.flatMap((line) => [line, decode(line), decode(decode(line))]);
-      const texts = new Set(
-        forms.flatMap((text) => [`cat ${text}`, `cat '${text}'`, `cat "${text}"`]),
-      );
+      const counts: Record<string, number> = { lines, run: 0, ask: 0, deny: 0 };
       const run: string[] = [];
       for (const text of texts) {
         const judged = await verdict(text);

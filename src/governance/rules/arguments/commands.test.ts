@@ -1,7 +1,13 @@
 // Commands, judged as the gate asks. That what is judged "run" runs nothing else: commands.slow.test.ts.
-import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
-import { ARGV, openCommands, SHELL } from "../../../../test/fixtures/commands.ts";
+import {
+  ARGV,
+  COMMAND_CORPUS,
+  commandCorpus,
+  openCommands,
+  SHELL,
+} from "../../../../test/fixtures/commands.ts";
 import { testCaller, testTool } from "../../../../test/fixtures/gate.ts";
 import type { Json } from "../../../contract/call.ts";
 
@@ -324,3 +330,17 @@ describe("argv: a program and its arguments without a shell", () => {
     ]);
   });
 });
+
+test.skipIf(!existsSync(COMMAND_CORPUS))(
+  "T32: every line of the command-injection corpus behind a listed command is judged",
+  async () => {
+    const { texts } = commandCorpus();
+    const verdicts = new Map<string, number>();
+    for (const text of texts) {
+      const found = await verdict(text);
+      verdicts.set(found, (verdicts.get(found) ?? 0) + 1);
+    }
+    expect(texts.size).toBeGreaterThan(5_000);
+    expect([...verdicts.keys()].sort()).toEqual(["ask", "deny", "run"]);
+  },
+);
