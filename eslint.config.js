@@ -152,6 +152,20 @@ export default tseslint.config(
     },
   },
   {
+    // Test files share a process: a hook at the top of what they import would be set for the first of them only.
+    files: ["**/*.suite.ts", "test/fixtures/**"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "Program > ExpressionStatement > CallExpression[callee.name=/^(before|after)(Each|All)$/]",
+          message: "set hooks in a function that each test file calls",
+        },
+      ],
+    },
+  },
+  {
     // Answers from the wire have the shape that the test asserts.
     files: ["**/*.test.ts", "test/**", "bench/**"],
     rules: {

@@ -13,22 +13,16 @@ const CONSOLE = "test/console/**/*.test.ts";
 /** Servers show the console: it is built where that is missing or older than its sources. */
 const BUILD = ["test/fixtures/console-build.ts"];
 const ELSEWHERE = ["test/services/**", "test/faults/**", "test/console/**", "node_modules/**"];
-/** Rooms of pure functions: their tests share a process, so that what they import is loaded once. */
-const PURE = ["{src/util,src/contract,src/governance/rules,packages/*/src}/**/*.test.ts"];
 
 export default defineConfig({
   test: {
     projects: [
       {
         extends: true,
-        test: { name: "pure", include: PURE, exclude: [...ELSEWHERE, SLOW], isolate: false },
-      },
-      {
-        extends: true,
         test: {
-          name: "rest",
+          name: "usual",
           include: TESTS,
-          exclude: [...ELSEWHERE, SLOW, ...PURE],
+          exclude: [...ELSEWHERE, SLOW],
           globalSetup: BUILD,
         },
       },
@@ -40,6 +34,7 @@ export default defineConfig({
           include: [SLOW],
           exclude: ELSEWHERE,
           globalSetup: BUILD,
+          isolate: true,
           testTimeout: 60_000,
         },
       },
@@ -49,14 +44,21 @@ export default defineConfig({
           name: "console",
           include: [CONSOLE],
           globalSetup: BUILD,
+          isolate: true,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },
     ],
+    // As in production, Node itself loads the sources; nothing has to be transformed first.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    // Files share a process, so that what they import is loaded once: no module may keep state between two apps. A hook
+    // at the top of a module that is no test would be set for one file only.
+    isolate: false,
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    // Most tests wait more than they compute.
+    maxWorkers: 3,
     // Where others share the machine, one attempt may come too late; what is broken fails twice, and a second try is told.
     retry: process.env["CI"] ? 1 : 0,
     // The usual second is too short on a busy machine; what holds is seen at once all the same.

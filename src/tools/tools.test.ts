@@ -1,30 +1,14 @@
 // Walks the folder and every tool: what holds for one holds for all.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, posix, relative } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ts from "typescript";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  browserExamples,
-  browserPage,
-  type BrowserExamples,
-} from "../../test/fixtures/browser-examples.ts";
-import { createShop } from "../../test/fixtures/database.ts";
-import { prepareFileExample } from "../../test/fixtures/file-examples.ts";
-import { openModelServer, PNG, wav, type ModelServer } from "../../test/fixtures/models.ts";
-import { openBench, type Bench } from "../../test/fixtures/tool-bench.ts";
-import { openWeb, type Web } from "../../test/fixtures/web.ts";
-import { REGISTRIES, REGISTRY_RULES, registryAnswer } from "../../test/fixtures/registry.ts";
-import { makeProject } from "../../test/fixtures/project.ts";
-import { prepareExample, WORK, workExamples } from "../../test/fixtures/work-examples.ts";
-import { slowTool, type SlowObserver } from "../../test/fixtures/slow-tool.ts";
+import { describe, expect, test } from "vitest";
 import { toolsPage } from "../../scripts/tools-docs.ts";
 import type { Json, JsonObject } from "../contract/call.ts";
 import { NATIVE_TOOLS } from "./index.ts";
-import type { PowerName } from "../contract/powers.ts";
 import { CATEGORIES, EFFECTS, RISKS } from "../contract/tool.ts";
-import { HAS_BOX } from "../../test/fixtures/programs.ts";
+import { PASSES_ON } from "./examples.suite.ts";
 
 const FOLDER = import.meta.dirname;
 const FILES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
@@ -36,57 +20,7 @@ const FILES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
 const isShared = (file: string): boolean => /^[a-z]+\/shared\//.test(file);
 const SOURCES = FILES.filter((file) => !isShared(file));
 
-/** What answers as another tool does has no schema of its own. */
-const PASSES_ON = ["system/call_tool"];
-
 const ajv = new Ajv2020({ strict: true, allErrors: true });
-
-let bench: Bench;
-let web: Web;
-let examples: BrowserExamples;
-let models: ModelServer;
-/** Outside the bench, so that it is there when the bench opens. */
-let shop: string;
-beforeAll(async () => {
-  shop = mkdtempSync(join(tmpdir(), "ostiary-shop-"));
-  createShop(join(shop, "shop.db"));
-  const databases = { shop: { url: `sqlite:${join(shop, "shop.db")}`, readOnly: false } };
-  const registry = registryAnswer();
-  web = await openWeb({
-    answer: (req, res, body) => registry(req, res) || browserPage(req, res, body),
-    // The model provider is one of the configuration, not of the web.
-    direct: (address) => address === "127.0.0.1",
-  });
-  models = await openModelServer();
-  bench = await openBench({
-    flags: {
-      databases: JSON.stringify(databases),
-      "browser.maxSessionsPerCaller": "20",
-      models: models.config,
-      "search.provider": "searxng",
-      "search.url": "https://search.example.org/",
-      ...REGISTRIES,
-    },
-    rules: REGISTRY_RULES,
-    egress: web.egress,
-    ...WORK,
-  });
-  const [browser, work] = [browserExamples(bench), workExamples(bench)];
-  examples = { ...browser, of: async (tool) => work(await browser.of(tool)) };
-  mkdirSync(join(bench.workspace, "src"));
-  writeFileSync(join(bench.workspace, "README.md"), "# Read me\n");
-  writeFileSync(join(bench.workspace, "server.log"), "started\n");
-  writeFileSync(join(bench.workspace, "src/main.ts"), "export {};\n".repeat(60));
-  makeProject(bench.workspace);
-  writeFileSync(join(bench.workspace, "lighthouse.png"), PNG);
-  writeFileSync(join(bench.workspace, "memo.wav"), wav());
-});
-afterAll(async () => {
-  await bench.close();
-  await web.close();
-  await models.close();
-  rmSync(shop, { recursive: true });
-});
 
 test("every file is listed, and every listed tool has its file", () => {
   const listed = NATIVE_TOOLS.map((tool) => `${tool.name}.ts`);
@@ -150,15 +84,7 @@ test("the check of the sources sees what it must", () => {
 });
 
 const EACH = NATIVE_TOOLS.map((tool) => [tool.name, tool] as const);
-// More than a tool's own limit: on a busy machine Chromium alone may take half a minute to start.
-describe.each(EACH)("%s", { timeout: 60_000 }, (_name, tool) => {
-  // Without bubblewrap such a tool refuses to run.
-  const runs = test.skipIf(tool.requiresSandbox && !HAS_BOX);
-  beforeEach(async () => {
-    prepareFileExample(bench, tool);
-    await prepareExample(bench, tool);
-  });
-
+describe.each(EACH)("%s", (_name, tool) => {
   test("declares what governance needs", () => {
     expect(CATEGORIES).toContain(tool.category);
     expect(RISKS).toContain(tool.risk);
@@ -190,93 +116,9 @@ describe.each(EACH)("%s", { timeout: 60_000 }, (_name, tool) => {
       expect([name, (property as JsonObject)["description"]]).toEqual([name, expect.any(String)]);
   });
 
-  runs("each example fits the schema, and its output fits the output schema", async () => {
-    const input = ajv.compile(tool.inputSchema);
-    const output = ajv.compile(tool.outputSchema ?? PASSES_ON.includes(tool.name));
-    for (const example of await examples.of(tool)) {
-      input(example);
-      expect(input.errors).toBeNull();
-      const result = await bench.run(tool, example);
-      output(JSON.parse(JSON.stringify(result)));
-      expect(output.errors).toBeNull();
-      // Nothing that JSON would drop or change.
-      expect(JSON.parse(JSON.stringify(result))).toEqual(result);
-    }
-  });
-
   test("an unknown parameter does not fit", () => {
     const input = ajv.compile(tool.inputSchema);
     expect(input({ ...tool.examples[0], surprise: 1 })).toBe(false);
-  });
-
-  runs("gets the powers it declared and no others", async () => {
-    const needs = tool.native?.needs ?? [];
-    const governed = bench.governance.asGoverned(tool, tool.examples[0] ?? {});
-    const call = {
-      ...bench.call(),
-      tool: governed,
-      arguments: tool.examples[0] ?? {},
-      startedAt: bench.now,
-    };
-    const powers = bench.powersFor(needs, call);
-    expect(Object.keys(powers).sort()).toEqual([...needs].sort());
-    const touched = new Set<PowerName>();
-    const watched = new Proxy(powers, {
-      get: (target, name) => {
-        touched.add(name as PowerName);
-        return target[name as PowerName];
-      },
-    });
-    const context = {
-      signal: new AbortController().signal,
-      note: () => undefined,
-      progress: () => undefined,
-    };
-    const given = await examples.of(tool);
-    for (const example of given) await tool.native?.run(example, watched, context as never);
-    if (given.length === 0) return;
-    expect([...touched].sort()).toEqual([...needs].sort());
-  });
-
-  test("a signal that has fired ends the call within 100 ms", async () => {
-    const before = performance.now();
-    const signal = AbortSignal.abort("user");
-    await bench.run(tool, tool.examples[0] ?? {}, { signal }).catch(() => undefined);
-    // Ten times the promise: the machine may be busy with others.
-    expect(performance.now() - before).toBeLessThan(1_000);
-  });
-});
-
-describe("system/slow, the tool of the tests", () => {
-  const observer: SlowObserver = { runs: [] };
-  const slow = slowTool(observer);
-
-  test("waits, reports progress, ends", async () => {
-    bench.progress.length = 0;
-    const output = await bench.run(slow, { ms: 60, progressEveryMs: 10 });
-    expect(output["aborted"]).toBe(false);
-    expect(bench.progress.length).toBeGreaterThan(1);
-    expect(observer.runs.at(-1)).toMatchObject({
-      abortedAt: null,
-      finishedAt: expect.any(Number) as number,
-    });
-  });
-
-  test("an abort ends it at once, and is seen from inside with its reason", async () => {
-    const controller = new AbortController();
-    const running = bench.run(slow, { ms: 60_000 }, { signal: controller.signal });
-    const before = performance.now();
-    setTimeout(() => controller.abort("timeout"), 20);
-    expect(await running).toMatchObject({ aborted: true });
-    expect(performance.now() - before).toBeLessThan(1_000);
-    expect(observer.runs.at(-1)).toMatchObject({ abortReason: "timeout" });
-  });
-
-  test("told not to honour it, it goes on", async () => {
-    const signal = AbortSignal.abort("user");
-    const output = await bench.run(slow, { ms: 50, honourAbort: false }, { signal });
-    expect(output["waitedMs"]).toBeGreaterThanOrEqual(45);
-    expect(observer.runs.at(-1)).toMatchObject({ abortReason: "user" });
   });
 });
 

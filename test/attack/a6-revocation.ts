@@ -103,6 +103,7 @@ async function legacy(target: Target, who: Member): Promise<Stream> {
 const attack: Attack = {
   item: "A6",
   title: "what outlives its right",
+  alone: true,
   settings: { "rateLimit.enabled": "false" },
   cases: [
     streamed("the event stream of a revoked key", (t, who) => events(t, bearer(who))),

@@ -62,6 +62,8 @@ export interface TargetOptions {
 
 export interface Case {
   readonly name: string;
+  /** Mostly waits for what the server does by itself: such cases run at the same time as those next to them. */
+  readonly waits?: boolean;
   /** Answers null when it was held off (for a control: when it worked), else one sentence on what happened. */
   run(target: Target): Promise<string | null>;
 }
@@ -70,6 +72,8 @@ export interface Attack extends Omit<TargetOptions, "user"> {
   /** For example `A1`. */
   readonly item: string;
   readonly title: string;
+  /** Its cases measure time: no other attack runs meanwhile. */
+  readonly alone?: true;
   /** Why it cannot be tried on this machine as this user; null when it can. */
   skip?(user: ServerUser): string | null;
   /** At least ten. */

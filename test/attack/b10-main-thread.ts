@@ -143,6 +143,7 @@ const CASES: readonly Case[] = [
 const attack: Attack = {
   item: "B10",
   title: "one caller's input beside a healthy one",
+  alone: true,
   settings: { governance: patientHouse(), "rateLimit.enabled": "false" },
   prepare({ workspace }) {
     const at = (name: string): string => join(workspace, name);

@@ -142,6 +142,7 @@ async function startPages(): Promise<void> {
 const attack: Attack = {
   item: "B9",
   title: "masking stops nobody",
+  alone: true,
   settings: { governance: GOVERNANCE, "rateLimit.enabled": "false" },
   async prepare({ workspace }) {
     for (const [name, unit] of Object.entries(FILES))

@@ -66,16 +66,19 @@ export async function runAttack(attack: Attack, options: RunOptions): Promise<Re
     return finish();
   }
   try {
-    const before = await tried(attack.control, target, options);
+    const [before = null] = await tried([attack.control], target, options);
     if (before !== null)
       failures.push({ name: `control before: ${attack.control.name}`, sentence: before });
-    for (const one of attack.cases) {
-      result.tried++;
-      const sentence = await tried(one, target, options);
-      if (sentence === null) result.held++;
-      else failures.push({ name: one.name, sentence });
+    for (const cases of besideEachOther(attack.cases)) {
+      const sentences = await tried(cases, target, options);
+      for (const [at, { name }] of cases.entries()) {
+        result.tried++;
+        const sentence = sentences[at] ?? null;
+        if (sentence === null) result.held++;
+        else failures.push({ name, sentence });
+      }
     }
-    const after = await tried(attack.control, target, options);
+    const [after = null] = await tried([attack.control], target, options);
     if (after !== null)
       failures.push({ name: `control after: ${attack.control.name}`, sentence: after });
     result.control = before === null && after === null;
@@ -85,27 +88,53 @@ export async function runAttack(attack: Attack, options: RunOptions): Promise<Re
   return finish();
 }
 
-/** The server is there for each case: one that ended it, or left it without an answer, gets a new one behind it. */
-async function tried(one: Case, target: OpenTarget, options: RunOptions): Promise<string | null> {
+/** Cases that wait, and stand next to each other, in one group; every other one in a group of its own. */
+function besideEachOther(cases: readonly Case[]): Case[][] {
+  const groups: Case[][] = [];
+  for (const one of cases) {
+    const last = groups.at(-1);
+    if (one.waits && last?.[0]?.waits) last.push(one);
+    else groups.push([one]);
+  }
+  return groups;
+}
+
+/**
+ * What each says. The server is there for each group: one that ended it, or left it without an answer, gets a new one
+ * behind it, and none of the group was held.
+ */
+async function tried(
+  cases: readonly Case[],
+  target: OpenTarget,
+  options: RunOptions,
+): Promise<(string | null)[]> {
   const left = Math.min(options.caseLimitMs, options.until - performance.now());
-  if (left <= 0) return "not tried: the time for all attacks is over";
+  if (left <= 0) return cases.map(() => "not tried: the time for all attacks is over");
   const late = Promise.withResolvers<string>();
   let timedOut = false;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    late.resolve(`no end after ${Math.round(left / 1000)} s`);
-  }, left);
-  const ended = one.run(target).catch((error: unknown) => `threw: ${sentenceOf(error)}`);
-  const outcome = await Promise.race([ended, late.promise]);
+  const timer = setTimeout(() => late.resolve(`no end after ${Math.round(left / 1000)} s`), left);
+  const outcomes = await Promise.all(
+    cases.map((one) => {
+      const ended = one.run(target).catch((error: unknown) => `threw: ${sentenceOf(error)}`);
+      const isLate = late.promise.then((sentence) => {
+        timedOut = true;
+        return sentence;
+      });
+      return Promise.race([ended, isLate]);
+    }),
+  );
   clearTimeout(timer);
   const harm = await target.harm();
-  if (harm === null && !timedOut) return outcome;
+  if (harm === null && !timedOut) return outcomes;
   try {
     await target.restart("SIGKILL");
   } catch (error) {
-    return `${harm ?? outcome}; the server could not be started again: ${sentenceOf(error)}`;
+    const failed = `the server could not be started again: ${sentenceOf(error)}`;
+    return outcomes.map((outcome) => `${harm ?? outcome}; ${failed}`);
   }
-  return harm === null ? outcome : `${harm}${outcome === null ? "" : `; ${outcome}`}`;
+  return outcomes.map((outcome) =>
+    harm === null ? outcome : `${harm}${outcome === null ? "" : `; ${outcome}`}`,
+  );
 }
 
 function sentenceOf(error: unknown): string {

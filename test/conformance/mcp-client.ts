@@ -13,6 +13,12 @@ const PACKAGE = join(import.meta.dirname, "../../node_modules/@modelcontextproto
 const PROGRAM = join(import.meta.dirname, "client.ts");
 const LOOPBACK = join(import.meta.dirname, "loopback.ts");
 
+/** Two programs start for each scenario, and read the same sources. */
+const COMPILED_ONCE = {
+  ...process.env,
+  NODE_COMPILE_CACHE: join(import.meta.dirname, "../../node_modules/.cache/node"),
+};
+
 interface Requirements {
   readonly client: readonly string[];
   readonly not_scored: readonly { readonly scenario: string; readonly leg: string }[];
@@ -85,7 +91,7 @@ async function runClient(
         "-o",
         output,
       ];
-      const child = spawn(process.execPath, args, { stdio: "ignore" });
+      const child = spawn(process.execPath, args, { stdio: "ignore", env: COMPILED_ONCE });
       await new Promise((resolve, reject) => child.on("error", reject).on("exit", resolve));
     }
     return await checksIn(output);

@@ -57,10 +57,14 @@ export class Results {
   }
 
   tests(source: "test" | "services", wanted: readonly TestsOf[]): TestResult[] {
-    // Where they ran apart, `npm test` and `npm run test:slow` are two halves of one source.
-    const reports = source === "test" && this.has("slow") ? [source, "slow"] : [source];
-    const files = reports.flatMap((report) => this.json<VitestFile>(report).testResults);
-    return files.flatMap(({ name: file, assertionResults }) =>
+    // Where they ran apart, `npm test`, `npm run test:slow` and `npm run test:packed` are parts of one source.
+    const parts = source === "test" ? ["slow", "packed"].filter((part) => this.has(part)) : [];
+    const files = [source, ...parts].flatMap((report) => this.json<VitestFile>(report).testResults);
+    // What ran against the sources and against the tarball counts once.
+    const once = files.filter(
+      (file, at) => files.findIndex(({ name }) => name === file.name) === at,
+    );
+    return once.flatMap(({ name: file, assertionResults }) =>
       assertionResults.flatMap(({ fullName, status }): TestResult[] => {
         const asked = wanted.some((one) => file.endsWith(one.file) && one.name.test(fullName));
         if (!asked) return [];

@@ -50,7 +50,7 @@ export const SOURCES = {
   corpora: { command: npm("corpora:given", "--json", "{json}") },
   faults: {
     command: npm("test:faults", "--json", "{json}"),
-    env: { OSTIARY_FAULT_RUNS: "50" },
+    env: { OSTIARY_FAULT_RUNS: "20" },
     longEnv: { OSTIARY_FAULT_RUNS: "200" },
   },
   tamper: { command: npm("test:tamper", "--json", "{json}") },

@@ -1,117 +1,19 @@
-// Commands, judged as the gate asks. What is judged "run" is also run, by a real shell with counting stand-ins.
-import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import fc from "fast-check";
+// Commands, judged as the gate asks. That what is judged "run" runs nothing else: commands.slow.test.ts.
+import { existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
+import {
+  ARGV,
+  COMMAND_CORPUS,
+  commandCorpus,
+  openCommands,
+  SHELL,
+} from "../../../../test/fixtures/commands.ts";
 import { testCaller, testTool } from "../../../../test/fixtures/gate.ts";
-import { governanceOf, shippedFiles } from "../../../../test/fixtures/governance.ts";
-import type { Json, Mode } from "../../../contract/call.ts";
-import type { Touch } from "../../../contract/tool.ts";
-import type { ArgumentFinding, Governance } from "../governance.ts";
-import { takeApart } from "./shell.ts";
+import type { Json } from "../../../contract/call.ts";
 
-const CORPUS = resolve(
-  import.meta.dirname,
-  "../../../../../shared/corpora/command-injection/command-injection.txt",
-);
-const LISTED = [
-  "ls",
-  "pwd",
-  "cat",
-  "head",
-  "tail",
-  "wc",
-  "sort",
-  "uniq",
-  "grep",
-  "rg",
-  "stat",
-  "du",
-  "df",
-  "date",
-  "uname",
-  "diff",
-  "cut",
-  "tr",
-  "jq",
-];
-const root = realpathSync(mkdtempSync(join(tmpdir(), "ostiary-commands-")));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
-const at = (name: string): string => join(root, name);
-for (const folder of ["workspace/sub", "home", "data/scratch/one", "bin", "spare"])
-  mkdirSync(at(folder), { recursive: true });
-writeFileSync(at("workspace/file.txt"), "x");
-/** Stand-ins that write down under which name they were started. */
-const LOG = at("started.log");
-for (const name of [...LISTED, "id"]) {
-  writeFileSync(at(`bin/${name}`), `#!/bin/sh\nprintf '%s\\n' "\${0##*/}" >>'${LOG}'\n`);
-  chmodSync(at(`bin/${name}`), 0o755);
-}
-
-const PATHS = { "path: [/usr/local/bin, /usr/bin, /bin]": `path: [${at("bin")}, ${at("spare")}]` };
-const governed = (change: Record<string, string> = {}): Governance =>
-  governanceOf(
-    {
-      workspace: at("workspace"),
-      home: at("home"),
-      dataDir: at("data"),
-      scratchOf: (_caller, id) => at(`data/scratch/${id}`),
-      tools: ["system/probe"],
-    },
-    shippedFiles({ ...PATHS, ...change }),
-  );
-const general = governed();
-
-const toolFor = (kind: Touch["kind"]) =>
-  testTool({
-    touches: [{ argument: "/command", kind }],
-    effects: "system_dangerous",
-    risk: "dangerous",
-  });
-const SHELL = toolFor("command");
-const ARGV = toolFor("argv");
-interface Asked {
-  governance?: Governance;
-  mode?: Mode;
-  sessionId?: string | null;
-}
-async function judge(
-  command: Json,
-  { governance = general, mode = "NORMAL", sessionId = null }: Asked = {},
-): Promise<readonly ArgumentFinding[]> {
-  const tool = Array.isArray(command) ? ARGV : SHELL;
-  return governance.judgeArguments({
-    caller: testCaller(),
-    tool,
-    arguments: { command },
-    sessionId,
-    mode,
-  });
-}
-/** run, ask or deny, as the gate would take it. */
-async function verdict(command: Json, asked?: Asked): Promise<string> {
-  const kinds = (await judge(command, asked)).map(({ kind }) => kind);
-  return kinds.includes("deny")
-    ? "deny"
-    : kinds.includes("ask")
-      ? "ask"
-      : kinds.includes("waive")
-        ? "run"
-        : "nothing";
-}
+const world = openCommands();
+afterAll(world.close);
+const { at, general, governed, judge, verdict } = world;
 
 describe("R097: which commands run without asking", () => {
   test.each([
@@ -429,146 +331,16 @@ describe("argv: a program and its arguments without a shell", () => {
   });
 });
 
-describe("T32: the command-injection corpus", () => {
-  const decode = (text: string): string => {
-    try {
-      return decodeURIComponent(text.replaceAll("+", "%20"));
-    } catch {
-      return text;
+test.skipIf(!existsSync(COMMAND_CORPUS))(
+  "T32: every line of the command-injection corpus behind a listed command is judged",
+  async () => {
+    const { texts } = commandCorpus();
+    const verdicts = new Map<string, number>();
+    for (const text of texts) {
+      const found = await verdict(text);
+      verdicts.set(found, (verdicts.get(found) ?? 0) + 1);
     }
-  };
-
-  /** Gives each text to two real shells: which programs are started, text by text. */
-  function started(texts: readonly string[]): string[][] {
-    writeFileSync(LOG, "");
-    writeFileSync(at("texts"), texts.map((text) => `${text}\0`).join(""));
-    const driver = `while IFS= read -r -d '' text; do
-      printf '=\n' >>'${LOG}'
-      for shell in /bin/bash /bin/sh; do "$shell" -c "$text" </dev/null >/dev/null 2>&1; done
-    done <'${at("texts")}'`;
-    const env = { PATH: at("bin"), HOME: at("home") };
-    spawnSync("/bin/bash", ["-c", driver], { cwd: at("workspace"), env, timeout: 200_000 });
-    const parts = readFileSync(LOG, "utf8").split("=\n").slice(1);
-    return parts.map((part) => part.split("\n").filter(Boolean));
-  }
-
-  test.skipIf(!existsSync(CORPUS))(
-    "a line behind a listed command runs unasked only when the shell starts nothing but listed programs",
-    { timeout: 300_000 },
-    async () => {
-      const lines = readFileSync(CORPUS, "utf8")
-        .split("\n")
-        .filter((line) => line !== "" && !line.startsWith("#"));
-      const before = readdirSync(at("workspace"));
-      const counts: Record<string, number> = { lines: lines.length, run: 0, ask: 0, deny: 0 };
-      const forms = lines.flatMap((line) => [line, decode(line), decode(decode(line))]);
-      const texts = new Set(
-        forms.flatMap((text) => [`cat ${text}`, `cat '${text}'`, `cat "${text}"`]),
-      );
-      const run: string[] = [];
-      for (const text of texts) {
-        const judged = await verdict(text);
-        counts[judged] = (counts[judged] ?? 0) + 1;
-        // Most that is quoted is plain text to everybody: a part of those is enough for the shells.
-        if (judged === "run" && (!/^cat ['"]/.test(text) || (counts["run"] ?? 0) % 5 === 0))
-          run.push(text);
-      }
-      // Judged as so many listed programs: the shells must start at most those, and leave no file behind.
-      const starts = started(run);
-      const wrong = run.filter((text, index) => {
-        const names = starts[index] ?? ["nothing was noted"];
-        return (
-          names.some((name) => !LISTED.includes(name)) ||
-          names.length > 2 * takeApart(text).commands.length
-        );
-      });
-      const shown = {
-        ...counts,
-        texts: texts.size,
-        givenToShells: run.length,
-        started: starts.flat().length,
-      };
-      console.info(
-        `command-injection corpus: ${JSON.stringify(shown)}, wrongly run: ${wrong.length}`,
-      );
-      expect(wrong).toEqual([]);
-      expect(readdirSync(at("workspace"))).toEqual(before);
-      expect(counts["nothing"] ?? 0).toBe(0);
-      expect(texts.size).toBeGreaterThan(5_000);
-      expect(starts.flat().length).toBeGreaterThan(run.length);
-    },
-  );
-
-  test(
-    "whatever is made of shell words: what is judged run starts listed programs only",
-    { timeout: 120_000 },
-    async () => {
-      const pieces = [
-        "ls",
-        "cat",
-        " ",
-        " ",
-        "id",
-        "a",
-        "-l",
-        "'",
-        '"',
-        "\\",
-        "$",
-        "(",
-        ")",
-        "`",
-        "|",
-        "&",
-        ";",
-        "\n",
-        "\t",
-        "#",
-        "{",
-        "}",
-        "<",
-        ">",
-        "=",
-        "~",
-        "*",
-        "!",
-        "x=1",
-        "/dev/null",
-        "2",
-        "é",
-        "\u00a0",
-        "$'",
-        "[",
-        "]",
-        "%",
-        "^",
-      ];
-      const lines = fc
-        .array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 12 })
-        .map((parts) => `ls ${parts.join("")}`);
-      const run: string[] = [];
-      for (const text of new Set(fc.sample(lines, 1_500)))
-        if ((await verdict(text)) === "run") run.push(text);
-      const starts = started(run);
-      const wrong = run.filter(
-        (text, index) =>
-          (starts[index] ?? ["?"]).some((name) => !LISTED.includes(name)) ||
-          (starts[index] ?? []).length > 2 * takeApart(text).commands.length,
-      );
-      console.info(
-        `shell words: 1500 texts, ${run.length} judged run, ${starts.flat().length} programs started, wrongly run: ${wrong.length}`,
-      );
-      expect(wrong).toEqual([]);
-      expect(run.length).toBeGreaterThan(100);
-      expect(readdirSync(at("workspace")).sort()).toEqual(["file.txt", "sub"]);
-    },
-  );
-
-  test("the stand-ins would notice", () => {
-    expect(started(["cat a; ls", "nothing", "cat $(id)"])).toEqual([
-      ["cat", "ls", "cat", "ls"],
-      [],
-      ["id", "cat", "id", "cat"],
-    ]);
-  });
-});
+    expect(texts.size).toBeGreaterThan(5_000);
+    expect([...verdicts.keys()].sort()).toEqual(["ask", "deny", "run"]);
+  },
+);

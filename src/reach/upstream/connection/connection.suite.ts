@@ -18,9 +18,11 @@ import type { Connection, Credential, RequestOptions } from "../upstream.ts";
 import { createEraCache } from "./era-cache.ts";
 
 export const cleanups: (() => Promise<unknown> | void)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
+/** For each file that opens something here: a hook of this module would be set for the first of them only. */
+export const cleanUpAfterEach = (): void =>
+  afterEach(async () => {
+    for (const clean of cleanups.splice(0).reverse()) await clean();
+  });
 
 export const CREDENTIAL: Credential = {
   id: "shared test",

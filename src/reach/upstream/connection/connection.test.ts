@@ -1,7 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { JsonObject, Progress } from "../../../contract/call.ts";
-import { legacy, modern, opened, options, rowOf } from "./connection.suite.ts";
+import { cleanUpAfterEach, legacy, modern, opened, options, rowOf } from "./connection.suite.ts";
+
+cleanUpAfterEach();
 
 describe("a server of the modern era", () => {
   test("is found out, listed and called, with our headers and nothing else", async () => {

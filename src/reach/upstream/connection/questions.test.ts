@@ -4,6 +4,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test, vi } from "vitest";
 import type { InputQuestions, JsonObject } from "../../../contract/call.ts";
 import {
+  cleanUpAfterEach,
   bare,
   legacy,
   listening,
@@ -12,6 +13,8 @@ import {
   rowOf,
   type Posted,
 } from "./connection.suite.ts";
+
+cleanUpAfterEach();
 import { createEraCache } from "./era-cache.ts";
 
 const CALL = { name: "any", arguments: { n: 1 } };

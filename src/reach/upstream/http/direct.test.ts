@@ -2,7 +2,16 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../contract/call.ts";
-import { bare, opened, options, rowOf, type Posted } from "../connection/connection.suite.ts";
+import {
+  bare,
+  cleanUpAfterEach,
+  opened,
+  options,
+  rowOf,
+  type Posted,
+} from "../connection/connection.suite.ts";
+
+cleanUpAfterEach();
 import type { UpstreamFault } from "../upstream.ts";
 
 const CALL = { name: "any", arguments: {} };

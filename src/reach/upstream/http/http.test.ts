@@ -6,7 +6,16 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../contract/call.ts";
-import { cleanups, listening, opened, options, rowOf } from "../connection/connection.suite.ts";
+import {
+  cleanUpAfterEach,
+  cleanups,
+  listening,
+  opened,
+  options,
+  rowOf,
+} from "../connection/connection.suite.ts";
+
+cleanUpAfterEach();
 
 const ROOT = resolve(import.meta.dirname, "../../../..");
 const EVERYTHING = resolve(
