@@ -61,23 +61,32 @@ export function DataTable<R extends object>({
       ),
     [helper, columns],
   );
-  const table = useTable({ features, columns: definitions, data: rows, getRowId: rowId });
   const scroller = useRef<HTMLDivElement>(null);
-  const model = table.getRowModel().rows;
   const virtual = useVirtualizer({
-    count: model.length,
+    count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: 12,
-    getItemKey: (index) => model[index]?.id ?? index,
+    getItemKey: (index) => {
+      const row = rows[index];
+      return row === undefined ? index : rowId(row);
+    },
   });
   const items = virtual.getVirtualItems();
-  const isAtEnd = model.length > 0 && items.at(-1)?.index === model.length - 1;
+  // The table is told of the rows in view alone: a model of all would be made anew with every page.
+  const first = items[0]?.index ?? 0;
+  const inView = useMemo(
+    () => rows.slice(first, first + items.length),
+    [rows, first, items.length],
+  );
+  const table = useTable({ features, columns: definitions, data: inView, getRowId: rowId });
+  const model = table.getRowModel().rows;
+  const isAtEnd = rows.length > 0 && items.at(-1)?.index === rows.length - 1;
   const atEnd = useRef(onEnd);
   atEnd.current = onEnd;
   useEffect(() => {
     if (isAtEnd) atEnd.current?.();
-  }, [isAtEnd, model.length]);
+  }, [isAtEnd, rows.length]);
   const before = items[0]?.start ?? 0;
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const byId = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns]);
@@ -94,7 +103,7 @@ export function DataTable<R extends object>({
     <div ref={scroller} className={cx("overflow-auto", className ?? "max-h-[70vh]")}>
       <table
         aria-label={label}
-        aria-rowcount={model.length + 1}
+        aria-rowcount={rows.length + 1}
         className="w-full table-fixed border-collapse"
       >
         <thead className="sticky top-0 z-10 bg-surface">
@@ -120,7 +129,7 @@ export function DataTable<R extends object>({
         <tbody>
           {before > 0 ? <tr aria-hidden="true" style={{ height: before }} /> : null}
           {items.map((item) => {
-            const row = model[item.index];
+            const row = model[item.index - first];
             if (!row) return null;
             const current = isCurrent?.(row.original) ?? false;
             return (

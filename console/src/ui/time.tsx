@@ -1,5 +1,5 @@
 // Times in the local zone, exact on hover.
-import { useEffect, useState } from "react";
+import { useCallback, useSyncExternalStore } from "react";
 import { Tip } from "./tip.tsx";
 
 const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
@@ -14,14 +14,47 @@ const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "sh
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
+interface Clock {
+  now: number;
+  readonly listeners: Set<() => void>;
+  timer: ReturnType<typeof setInterval> | null;
+}
+
+/** One timer for all that show the present at the same pace: a list shows it very often. */
+const clocks = new Map<number, Clock>();
+
+function clockOf(everyMs: number): Clock {
+  const clock = clocks.get(everyMs) ?? { now: Date.now(), listeners: new Set(), timer: null };
+  clocks.set(everyMs, clock);
+  return clock;
+}
+
+function listenTo(everyMs: number, listener: () => void): () => void {
+  const clock = clockOf(everyMs);
+  clock.listeners.add(listener);
+  clock.timer ??= setInterval(() => {
+    clock.now = Date.now();
+    for (const each of clock.listeners) each();
+  }, everyMs);
+  return () => {
+    clock.listeners.delete(listener);
+    if (clock.listeners.size > 0 || clock.timer === null) return;
+    clearInterval(clock.timer);
+    clock.timer = null;
+  };
+}
+
+function nowAt(everyMs: number): number {
+  const clock = clockOf(everyMs);
+  // It stood still while nobody listened.
+  if (clock.timer === null && Date.now() - clock.now >= everyMs) clock.now = Date.now();
+  return clock.now;
+}
+
 /** The present, again every so often. */
 export function useNow(everyMs: number): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return now;
+  const subscribe = useCallback((listener: () => void) => listenTo(everyMs, listener), [everyMs]);
+  return useSyncExternalStore(subscribe, () => nowAt(everyMs));
 }
 
 export function ago(at: number, now: number): string {
@@ -43,6 +76,17 @@ export function Time({ at }: { readonly at: string | number }) {
         {ago(date.getTime(), Math.max(now, date.getTime()))}
       </time>
     </Tip>
+  );
+}
+
+/** The same for the rows of a long list: the exact time is the browser's own tip. */
+export function RowTime({ at }: { readonly at: string | number }) {
+  const now = useNow(15_000);
+  const date = new Date(at);
+  return (
+    <time dateTime={date.toISOString()} title={exact.format(date)}>
+      {ago(date.getTime(), Math.max(now, date.getTime()))}
+    </time>
   );
 }
 

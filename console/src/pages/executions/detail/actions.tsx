@@ -16,7 +16,9 @@ export function DetailActions({ execution }: { readonly execution: Execution }) 
   const isAdmin = useIsAdmin();
   const [isRerunning, setRerunning] = useState(false);
   const [isCancelling, setCancelling] = useState(false);
-  const mayCancel = isOpen(execution) && (execution.userId === userId || isAdmin);
+  // Only whoever made a call cancels it; what waits for a person, administrators deny.
+  const isOwn = execution.userId === userId;
+  const mayCancel = isOpen(execution) && (isOwn || (isAdmin && execution.status === "pending"));
   useShortcut("r", "Run this call again", () => setRerunning(true));
   useShortcut("c", "Cancel this execution", () => setCancelling(true), mayCancel);
   const copy = (what: string, text: string): void => {

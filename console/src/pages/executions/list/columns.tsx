@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { visibleText } from "../../../ui/code.tsx";
 import type { Column } from "../../../ui/data-table.tsx";
-import { duration, Time } from "../../../ui/time.tsx";
+import { duration, RowTime } from "../../../ui/time.tsx";
 import { CallBadge } from "../../../ui/verdict.tsx";
 import type { Row } from "../row.ts";
 
@@ -51,7 +51,7 @@ export const COLUMNS: readonly Column<Row>[] = [
     width: "w-30",
     align: "right",
     wideOnly: true,
-    cell: ({ startTime }) => <Time at={startTime} />,
+    cell: ({ startTime }) => <RowTime at={startTime} />,
   },
 ];
 

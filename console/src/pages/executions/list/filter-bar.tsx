@@ -95,7 +95,7 @@ function SearchField({
         type="search"
         label="Search"
         hideLabel
-        placeholder="Search tools, errors and ids, then Enter"
+        placeholder="Search the words of errors, then Enter"
         maxLength={200}
         value={text}
         onChange={(event) => {

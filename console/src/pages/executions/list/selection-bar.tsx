@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api } from "../../../api/client.ts";
 import { failureOf } from "../../../api/failure.ts";
 import { useChange } from "../../../api/query.ts";
+import { useSession } from "../../../app/session.tsx";
 import { useShortcut } from "../../../app/shortcuts.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmButton } from "../../../ui/dialog.tsx";
@@ -20,7 +21,9 @@ export function SelectionBar({
   readonly onClear: () => void;
 }) {
   const [reason, setReason] = useState("");
-  const open = rows.filter((row) => chosen.has(row.id) && isOpen(row));
+  const { userId } = useSession();
+  // Only whoever made a call cancels it.
+  const open = rows.filter((row) => chosen.has(row.id) && isOpen(row) && row.userId === userId);
   const cancel = useChange(cancelAll, {
     refreshes: ["executions"],
     onDone: ({ cancelled, failures }) => {
@@ -38,7 +41,9 @@ export function SelectionBar({
     >
       <strong>{chosen.size} selected</strong>
       <span className="text-muted">
-        {open.length === 0 ? "none of them runs or waits" : `${open.length} can be cancelled`}
+        {open.length === 0
+          ? "none of them is a call of yours that runs or waits"
+          : `${open.length} can be cancelled`}
       </span>
       <span className="ml-auto flex gap-2">
         {open.length > 0 ? (
