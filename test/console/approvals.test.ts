@@ -202,6 +202,9 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "approvals", () => {
     await page.getByRole("button", { name: "Approve 3 …" }).click();
     await house.app.api("POST", `/approvals/${ids[1]}/deny`, { body: {} });
     expect(await axe()).toEqual([]);
+    await page
+      .getByRole("region", { name: "What is decided" })
+      .evaluate((area) => area.scrollTo(0, area.scrollHeight));
     await page.getByRole("button", { name: "Approve 3", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("is declined already").waitFor();
