@@ -7,14 +7,14 @@ import { exactTime } from "../../ui/time.tsx";
 import { DEFAULT_PERIOD } from "./range.ts";
 import { figuresRoute, PERIODS } from "./routes.ts";
 
-const WORDS: Record<(typeof PERIODS)[number], string> = {
-  "1h": "1 hour",
-  "6h": "6 hours",
-  "24h": "24 hours",
-  "7d": "7 days",
-  "30d": "30 days",
-  "90d": "90 days",
-  "1y": "1 year",
+const WORDS: Record<(typeof PERIODS)[number], readonly [string, string]> = {
+  "1h": ["1 h", "the last 1 hour"],
+  "6h": ["6 h", "the last 6 hours"],
+  "24h": ["24 h", "the last 24 hours"],
+  "7d": ["7 d", "the last 7 days"],
+  "30d": ["30 d", "the last 30 days"],
+  "90d": ["90 d", "the last 90 days"],
+  "1y": ["1 y", "the last 1 year"],
 };
 
 export function Controls({ isAdmin }: { readonly isAdmin: boolean }) {
@@ -37,6 +37,7 @@ export function Controls({ isAdmin }: { readonly isAdmin: boolean }) {
               key={one}
               type="button"
               aria-pressed={isOn}
+              aria-label={WORDS[one][1]}
               onClick={() =>
                 void navigate({
                   search: ({ from: _, to: __, ...old }) => ({ ...old, period: one }),
@@ -49,7 +50,7 @@ export function Controls({ isAdmin }: { readonly isAdmin: boolean }) {
                   : "border-line bg-surface hover:bg-raised",
               )}
             >
-              {WORDS[one]}
+              {WORDS[one][0]}
             </button>
           );
         })}

@@ -27,10 +27,7 @@ export function Summary({ series, range }: { readonly series: Series; readonly r
           <HrefLink href={href}>{value.toLocaleString("en")}</HrefLink>
         </Figure>
       ))}
-      <Figure
-        name="95 % are faster than"
-        note={durations ? `median ${duration(durations.p50)}` : ""}
-      >
+      <Figure name="95 % within" note={durations ? `median ${duration(durations.p50)}` : ""}>
         {durations ? duration(durations.p95) : "–"}
       </Figure>
       <Figure name="Wait for a person" note={`${approvals.decided} of ${approvals.asked} decided`}>

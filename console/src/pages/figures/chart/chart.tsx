@@ -52,14 +52,14 @@ export function Chart({
         axes: axesOf(chart, colours),
         series: [
           {},
-          ...chart.lines.map(({ label, colour, dash }) => ({
+          ...chart.lines.map(({ label, colour, dash }, at) => ({
             label,
             stroke: colours[colour],
             width: 2,
             dash: [...dash],
             show: !hidden.has(label),
             spanGaps: false,
-            points: { show: data[0].length < 60, size: 5 },
+            points: { show: isSparse(data[at + 1]), size: 5 },
           })),
         ],
         hooks: {
@@ -135,6 +135,15 @@ function Chosen({
   );
 }
 
+/** A value between two gaps shows as a point only. */
+const isSparse = (values: uPlot.AlignedData[number] | undefined): boolean =>
+  Array.from(values ?? []).filter((value) => value !== null).length < 60;
+
+/** Half a call is none. */
+const WHOLE = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7, 1e8,
+];
+
 const dataOf = ({ lines }: ChartEntry, { buckets }: Series): uPlot.AlignedData => [
   buckets.map(({ at }) => Date.parse(at) / 1000),
   ...lines.map(({ valueOf }) => buckets.map(valueOf)),
@@ -147,7 +156,15 @@ function axesOf({ format }: ChartEntry, colours: Readonly<Record<string, string>
     ticks: { stroke: colours["line"] ?? "", width: 1 },
     font: "11px system-ui",
   };
-  return [look, { ...look, size: 64, values: (_plot, ticks) => ticks.map((tick) => format(tick)) }];
+  return [
+    look,
+    {
+      ...look,
+      size: 64,
+      incrs: WHOLE,
+      values: (_plot, ticks) => ticks.map((tick) => format(tick)),
+    },
+  ];
 }
 
 function toggled(all: ReadonlySet<string>, one: string): ReadonlySet<string> {
