@@ -1,12 +1,11 @@
 // How an agent works that acts through the capsule: prompt, models, limits, tool policy and autonomy.
 import { useState } from "react";
-import { api } from "../../../api/client.ts";
-import { useData } from "../../../api/query.ts";
 import { Button } from "../../../ui/button.tsx";
-import { Check, Select, TextArea, TextField } from "../../../ui/field.tsx";
+import { Select, TextArea, TextField } from "../../../ui/field.tsx";
 import { faultsOf, Form } from "../../../ui/form.tsx";
 import { numberOf, wordsOf } from "../choices.ts";
 import type { Capsule } from "./capsules.tsx";
+import { ModelFields } from "./model-fields.tsx";
 import { type CapsuleChange, useSaveCapsule } from "./use-save.ts";
 
 type Draft = ReturnType<typeof draftOf>;
@@ -110,7 +109,7 @@ export function AgentForm({ capsule }: { readonly capsule: Capsule }) {
   );
 }
 
-interface PartProps {
+export interface AgentPartProps {
   readonly draft: Draft;
   readonly set: (change: Partial<Draft>) => void;
   readonly fault: (path: string) => string | undefined;
@@ -124,7 +123,7 @@ function autonomyHint(value: string): string {
     : "What the rules say counts alone";
 }
 
-function AutonomyFields({ draft, set, fault }: PartProps) {
+function AutonomyFields({ draft, set, fault }: AgentPartProps) {
   return (
     <Select
       label="Autonomy"
@@ -146,7 +145,7 @@ const POLICIES = [
   ["never", "Does not exist here"],
 ] as const;
 
-function PolicyFields({ draft, set, fault }: PartProps) {
+function PolicyFields({ draft, set, fault }: AgentPartProps) {
   return (
     <fieldset className="grid gap-3 sm:grid-cols-3">
       <legend className="mb-1 text-[13px] font-medium">
@@ -176,7 +175,7 @@ const LIMITS = [
   ["turnCost", "US dollars of a turn", 0, 1_000_000],
 ] as const;
 
-function LimitFields({ draft, set, fault }: PartProps) {
+function LimitFields({ draft, set, fault }: AgentPartProps) {
   return (
     <div className="grid grid-cols-2 gap-3">
       {LIMITS.map(([name, label, min, max]) => (
@@ -194,77 +193,5 @@ function LimitFields({ draft, set, fault }: PartProps) {
         />
       ))}
     </div>
-  );
-}
-
-const MODELS = [
-  ["chatModel", "Chat"],
-  ["visionModel", "Images, to look at"],
-  ["imageModel", "Images, to make"],
-  ["embeddingModel", "Embeddings"],
-  ["voiceModel", "Voice"],
-  ["transcriptionModel", "Transcription"],
-] as const;
-
-function ModelFields({ draft, set, fault }: PartProps) {
-  const models = useData(["models", "list"], (signal) =>
-    api.models.listModels.query(undefined, { signal }),
-  );
-  const names = models.data?.items.map(({ name }) => name) ?? [];
-  return (
-    <details>
-      <summary className="min-h-6 text-[13px] font-medium">Models</summary>
-      <div className="mt-2 grid gap-3 sm:grid-cols-2">
-        {MODELS.map(([name, label]) => {
-          const value = draft[name];
-          const known = value === "" || names.includes(value) ? names : [value, ...names];
-          return (
-            <Select
-              key={name}
-              label={label}
-              value={value}
-              fault={fault(name === "chatModel" ? "/agentConfig/chatModel" : `/${name}`)}
-              onChange={(event) => set({ [name]: event.target.value })}
-              options={[
-                ["", "the first that can do it"],
-                ...known.map((one) => [one, one] as const),
-              ]}
-            />
-          );
-        })}
-        <TextField
-          label="Temperature"
-          type="number"
-          min={0}
-          max={2}
-          step="0.1"
-          placeholder="the model’s own"
-          value={draft.temperature}
-          fault={fault("/agentConfig/temperature")}
-          onChange={(event) => set({ temperature: event.target.value })}
-        />
-        <TextField
-          label="Longest answer, in tokens"
-          type="number"
-          min={1}
-          placeholder="the model’s own"
-          value={draft.maxTokens}
-          fault={fault("/agentConfig/maxTokens")}
-          onChange={(event) => set({ maxTokens: event.target.value })}
-        />
-        <Select
-          label="Reads at once"
-          value={draft.parallelReads}
-          fault={fault("/agentConfig/parallelReads")}
-          onChange={(event) => set({ parallelReads: event.target.value })}
-          options={["0", "1", "2", "3", "4"].map((count) => [count, count] as const)}
-        />
-        <Check
-          label="Tools of this capsule may draw diagrams"
-          checked={draft.diagram}
-          onChange={(event) => set({ diagram: event.target.checked })}
-        />
-      </div>
-    </details>
   );
 }
