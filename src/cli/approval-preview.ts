@@ -13,7 +13,14 @@ export interface Previewed {
   denied: { stage: string; message: string; remedy?: string; rule?: string } | null;
   effect:
     | Exclude<Effect, { kind: "fails" }>
-    | { kind: "fails"; code: string; reason: string; message: string; remedy?: string };
+    | {
+        kind: "fails";
+        code: string;
+        reason: string;
+        message: string;
+        remedy?: string;
+        leaves?: Told<"files">;
+      };
 }
 
 export interface Similar {
@@ -51,6 +58,9 @@ function effectLines(effect: Previewed["effect"]): string[] {
       return [
         ...row("fails", `${effect.message} (${effect.code} / ${effect.reason})`),
         ...row("remedy", effect.remedy),
+        ...(effect.leaves
+          ? [...row("leaves", "what it changed by then:"), ...fileLines(effect.leaves)]
+          : []),
       ];
     case "files":
       return fileLines(effect);

@@ -15,6 +15,8 @@ export interface NoEffect {
 export interface FailingEffect {
   readonly kind: "fails";
   readonly fault: Fault;
+  /** What it would have changed before it fails, and leaves so: the first part of a large copy. */
+  readonly leaves?: FilesEffect;
 }
 
 export const FILE_CHANGES = ["created", "changed", "moved", "removed"] as const;

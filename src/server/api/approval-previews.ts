@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { PreviewedApproval, RuleMatch } from "../../governance/approvals/approval.ts";
 import type { Json, JsonObject } from "../../contract/call.ts";
-import type { Effect } from "../../contract/effect.ts";
+import type { Effect, FilesEffect } from "../../contract/effect.ts";
 import type { Fault } from "../../contract/errors.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import {
@@ -53,13 +53,13 @@ function previewView({ at, denied, effect, ...head }: PreviewedApproval): View {
 function effectView(effect: Effect): View["effect"] {
   switch (effect.kind) {
     case "fails":
-      return { kind: "fails", ...faultView(effect.fault) };
-    case "files":
       return {
-        ...effect,
-        changes: effect.changes.map((change) => ({ ...change })),
-        totals: { ...effect.totals },
+        kind: "fails",
+        ...faultView(effect.fault),
+        ...(effect.leaves ? { leaves: filesView(effect.leaves) } : {}),
       };
+    case "files":
+      return filesView(effect);
     case "database":
       return {
         ...effect,
@@ -74,6 +74,12 @@ function effectView(effect: Effect): View["effect"] {
       return { ...effect };
   }
 }
+
+const filesView = (effect: FilesEffect) => ({
+  ...effect,
+  changes: effect.changes.map((change) => ({ ...change })),
+  totals: { ...effect.totals },
+});
 
 const faultView = ({ code, reason, message, remedy }: Fault) => ({
   code,

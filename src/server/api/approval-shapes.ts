@@ -20,8 +20,6 @@ const refusal = {
 };
 
 const none = z.object({ kind: z.literal("none"), reason: z.string() });
-const fails = z.object({ kind: z.literal("fails"), ...refusal });
-
 const files = z.object({
   kind: z.literal("files"),
   changes: z.array(
@@ -49,6 +47,12 @@ const files = z.object({
     removed: z.int(),
   }),
   cut: z.boolean().describe("There are more changes than are listed"),
+});
+
+const fails = z.object({
+  kind: z.literal("fails"),
+  ...refusal,
+  leaves: files.optional().describe("What it changes before it fails, and does not take back"),
 });
 
 const database = z.object({

@@ -108,7 +108,10 @@ async function runWatched(
     return effect ?? { kind: "none", reason: "it would do nothing" };
   } catch (cause) {
     if (cause instanceof NotSent) return cause.effect;
-    throw cause;
+    const leaves = cause instanceof AppError && files ? await files.effect() : null;
+    if (!(cause instanceof AppError) || !leaves || leaves.changes.length === 0) throw cause;
+    if (UNTOLD.has(cause.code)) throw cause;
+    return { kind: "fails", fault: cause.fault, leaves };
   } finally {
     await files?.close();
   }
