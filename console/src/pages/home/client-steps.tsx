@@ -7,7 +7,7 @@ import { Copy } from "../../ui/copy.tsx";
 import type { Connections } from "./connect-card.tsx";
 import { CreateKey } from "./create-key.tsx";
 import { FirstCall } from "./first-call.tsx";
-import type { MadeKey, useMadeKeys } from "./made-keys.ts";
+import type { useMadeKeys } from "./made-keys.ts";
 
 type Client = Connections["clients"][number];
 
@@ -144,4 +144,4 @@ function CommandLine({ text, children }: { readonly text: string; readonly child
   );
 }
 
-export type { Client, MadeKey };
+export type { Client };
