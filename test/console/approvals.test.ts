@@ -208,7 +208,7 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "approvals", () => {
     await page.getByRole("button", { name: "Approve 3", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("is declined already").waitFor();
-    await expect.poll(() => dialog.getByText("done").count()).toBe(2);
+    await expect.poll(() => dialog.getByText("done", { exact: true }).count()).toBe(2);
     await dialog.getByRole("button", { name: "Done" }).click();
     expect([await stateOf(ids[0] ?? ""), await stateOf(ids[1] ?? "")]).toEqual([
       "consumed",

@@ -14,27 +14,25 @@ export function Waiting() {
   const waiting = useWaiting();
   return (
     <Loaded query={waiting} skeleton={<Skeleton className="h-72 w-full" />}>
-      {({ items }) =>
-        items.length === 0 ? (
-          <Card>
-            <Empty
-              title="Nothing waits for a decision"
-              text="When an agent or a person calls a tool that asks first, the call appears here with what it would do."
-              action={
-                <ButtonLink to="/tools" search={{ state: "asks" }}>
-                  See which tools ask
-                </ButtonLink>
-              }
-              command="ostiary approvals watch"
-            />
-          </Card>
-        ) : (
-          <Cards items={items} />
-        )
-      }
+      {({ items }) => <Cards items={items} />}
     </Loaded>
   );
 }
+
+const NothingWaits = () => (
+  <Card>
+    <Empty
+      title="Nothing waits for a decision"
+      text="When an agent or a person calls a tool that asks first, the call appears here with what it would do."
+      action={
+        <ButtonLink to="/tools" search={{ state: "asks" }}>
+          See which tools ask
+        </ButtonLink>
+      }
+      command="ostiary approvals watch"
+    />
+  </Card>
+);
 
 function Cards({ items }: { readonly items: readonly Listed[] }) {
   const navigate = useNavigate();
@@ -73,16 +71,21 @@ function Cards({ items }: { readonly items: readonly Listed[] }) {
   return (
     <div className="flex flex-col gap-3">
       <Batch rows={items.filter(({ id }) => chosen.has(id))} onClear={() => setChosen(new Set())} />
-      <ul aria-label="Waiting approvals" className="flex flex-col gap-3">
-        {items.map((row) => (
-          <ApprovalCard
-            key={row.id}
-            row={row}
-            isChosen={chosen.has(row.id)}
-            onToggle={() => toggle(row.id)}
-          />
-        ))}
-      </ul>
+      {/* The results of a batch stay in view when nothing waits any more. */}
+      {items.length === 0 ? (
+        <NothingWaits />
+      ) : (
+        <ul aria-label="Waiting approvals" className="flex flex-col gap-3">
+          {items.map((row) => (
+            <ApprovalCard
+              key={row.id}
+              row={row}
+              isChosen={chosen.has(row.id)}
+              onToggle={() => toggle(row.id)}
+            />
+          ))}
+        </ul>
+      )}
     </div>
   );
 }
