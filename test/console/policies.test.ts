@@ -29,13 +29,19 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "the policies page", () => {
   });
   afterAll(() => house.close());
 
-  /** Replaces the text of the open file, as pasting does. */
-  async function type(page: Page, text: string): Promise<void> {
-    const editor = page.getByLabel("Text of tools.rego");
-    await editor.click();
+  /** Replaces the text of an editor, as pasting does. */
+  async function paste(page: Page, label: string, text: string): Promise<void> {
+    await page.getByLabel(label).click();
     await page.keyboard.press("Control+a");
-    await page.keyboard.insertText(text);
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", ${JSON.stringify(text)});
+      document.activeElement.dispatchEvent(
+        new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
+      );
+    }`);
   }
+  const type = (page: Page, text: string): Promise<void> => paste(page, "Text of tools.rego", text);
   const answer = (page: Page) => page.getByRole("region", { name: "Answer" });
   const inForce = async (): Promise<number> => {
     const { body } = await house.app.api("GET", "/policies");
@@ -63,7 +69,10 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "the policies page", () => {
     await page.keyboard.insertText(
       '{"tool_name": "system/echo", "action": "execute", "roles": []}',
     );
-    await page.getByText("the caller does not hold the role tool_user").waitFor();
+    await page
+      .getByRole("list", { name: "Reasons" })
+      .getByText("the caller does not hold")
+      .waitFor();
     await answer(page).getByText("refused").waitFor();
     expect(faults()).toEqual([]);
   });
@@ -140,9 +149,7 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "the policies page", () => {
     await visit("/policies?kind=governance&file=modes.yaml");
     await page.getByText("Checked by the server").waitFor();
     expect(await axe()).toEqual([]);
-    await page.getByLabel("Text of modes.yaml").click();
-    await page.keyboard.press("Control+End");
-    await page.keyboard.insertText("\nnonsense: true\n");
+    await paste(page, "Text of modes.yaml", "modes: {}\nnonsense: true\n");
     const fault = page.getByRole("list", { name: "Faults" }).getByRole("button").first();
     await fault.waitFor();
     expect(await fault.textContent()).toMatch(/modes\.yaml:\d+/);

@@ -37,7 +37,7 @@ export function Controls({ isAdmin }: { readonly isAdmin: boolean }) {
               key={one}
               type="button"
               aria-pressed={isOn}
-              aria-label={WORDS[one][1]}
+              title={WORDS[one][1]}
               onClick={() =>
                 void navigate({
                   search: ({ from: _, to: __, ...old }) => ({ ...old, period: one }),
