@@ -15,6 +15,7 @@ export function ChatPage() {
   }, []);
   return (
     <div className="relative flex h-full min-h-0">
+      {sessionId === undefined ? <h1 className="sr-only">Chat</h1> : null}
       <div
         className={cx(
           "w-64 shrink-0 border-r border-line bg-surface md:block",

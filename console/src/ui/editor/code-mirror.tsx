@@ -165,6 +165,23 @@ export function CodeMirror(props: EditorProps) {
   );
 }
 
+/**
+ * Text over a selection is put in by the editor itself. Left to the browser, that joins lines with style attributes, which
+ * the content security policy forbids.
+ */
+const replacing = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { inputType, data } = event;
+    const isText = inputType === "insertText" || inputType === "insertReplacementText";
+    if (!isText || data === null || view.composing || view.state.selection.main.empty) return false;
+    view.dispatch(view.state.replaceSelection(data), {
+      userEvent: "input.type",
+      scrollIntoView: true,
+    });
+    return true;
+  },
+});
+
 function linting(faultsOf: () => EditorProps["faultsOf"]): Extension {
   const source = linter(
     async ({ state }) => {
