@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
-import { signIn } from "../fixtures/console.ts";
 import { newUser, until } from "../fixtures/contract.ts";
 import { shippedFiles } from "../fixtures/governance.ts";
 import { openModelServer, type AskedChat, type ModelServer } from "../fixtures/models.ts";

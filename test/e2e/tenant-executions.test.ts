@@ -3,7 +3,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { runBin } from "../fixtures/bin.ts";
-import { signIn } from "../fixtures/console.ts";
 import { conforms, newUser, trpcClient } from "../fixtures/contract.ts";
 
 describe("item 9: an administrator opens any execution of the tenant", { timeout: 60_000 }, () => {

@@ -245,7 +245,7 @@ function fetchThrough(
     failed.cause = cause;
     throw cause;
   };
-  async function* kept(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async function* kept(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     try {
       yield* body;
     } catch (cause) {

@@ -114,6 +114,7 @@ export function CodeMirror(props: EditorProps) {
           EditorView.editable.of(!readOnly),
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorView.lineWrapping,
+          replacing,
           latest.current.faultsOf ? linting(() => latest.current.faultsOf) : lintGutter(),
           given.current.of(latest.current.extensions ?? []),
           EditorView.updateListener.of((update) => {
