@@ -36,8 +36,8 @@ export function Schedules({ of }: { readonly of: Of }) {
 function ScheduleTable({ rows }: { readonly rows: readonly Schedule[] }) {
   const { userId } = useSession();
   const change = useChange(
-    ({ workflowId, cron, timezone, enabled }: Schedule) =>
-      callTool("workflow/schedule", { workflowId, cron, timezone, enabled: !enabled }),
+    ({ workflowId, cron, timezone, input, enabled }: Schedule) =>
+      callTool("workflow/schedule", { workflowId, cron, timezone, input, enabled: !enabled }),
     {
       refreshes: ["work"],
       onDone: (outcome, { enabled }) =>
@@ -127,12 +127,19 @@ const columnsFor = (
     header: "Action",
     width: "w-28",
     cell: (schedule) =>
-      schedule.userId === userId ? (
+      schedule.userId !== userId ? (
+        <span className="text-muted">{schedule.userId}’s</span>
+      ) : hasMask(schedule) ? (
+        <span className="text-muted" title="Its input holds a secret, which is not shown here">
+          by command
+        </span>
+      ) : (
         <Button small onClick={() => toggle(schedule)}>
           {schedule.enabled ? "Switch off" : "Switch on"}
         </Button>
-      ) : (
-        <span className="text-muted">{schedule.userId}’s</span>
       ),
   },
 ];
+
+/** A change sends the input along; a secret in it was masked and would be lost. */
+const hasMask = ({ input }: Schedule): boolean => JSON.stringify(input).includes("[masked");
