@@ -148,6 +148,7 @@ describe("the sources", () => {
   /** Where the code is no literal, and what makes it one of the table. */
   const GIVEN_ON = {
     "src/reach/databases/children.ts": "the words of the process that was asked, as they are",
+    "src/core/engine/catalogue.ts": "the words of a stage's verdict, as they are",
     "src/core/engine/discover.ts": "the words of a stage's verdict, as they are",
     "src/server/api/permissions.ts": "the words of a stage's verdict, as they are",
     "src/governance/rules/arguments/commands.ts":

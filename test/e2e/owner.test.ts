@@ -168,8 +168,8 @@ describe("item 5, 9, 14: the owner of a fresh install", { timeout: 180_000 }, ()
         .click();
       expect(await answer).not.toMatchObject({ isError: true });
       await page.goto(`${server.url}/e/${executionId}`);
-      const text = await page.locator("body").innerText();
-      for (const word of ["cursor", "owner", "file/write", "success"]) expect(text).toContain(word);
+      for (const word of ["cursor", "owner", "file/write", "success"])
+        await page.getByText(word).filter({ visible: true }).first().waitFor();
     } finally {
       await browser.close();
     }
