@@ -10,6 +10,8 @@ const TESTS = ["src/**/*.test.ts", "packages/*/src/**/*.test.ts", "test/**/*.tes
 const SLOW = "**/*.slow.test.ts";
 /** The web console in Chromium. */
 const CONSOLE = "test/console/**/*.test.ts";
+/** Measures what a person would feel, so nothing runs beside it. */
+const CONSOLE_SPEED = "test/console/performance.test.ts";
 /** Servers show the console: it is built where that is missing or older than its sources. */
 const BUILD = ["test/fixtures/console-build.ts"];
 const ELSEWHERE = ["test/services/**", "test/faults/**", "test/console/**", "node_modules/**"];
@@ -43,6 +45,18 @@ export default defineConfig({
         test: {
           name: "console",
           include: [CONSOLE],
+          exclude: [CONSOLE_SPEED],
+          globalSetup: BUILD,
+          isolate: true,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "console-speed",
+          include: [CONSOLE_SPEED],
           globalSetup: BUILD,
           isolate: true,
           testTimeout: 60_000,

@@ -115,7 +115,9 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "texts of others in the console", () =
     });
     for (const path of paths) {
       await visit(path);
-      await page.getByRole("heading").first().waitFor();
+      await expect
+        .poll(() => page.getByRole("heading").count(), { message: `a heading at ${path}` })
+        .toBeGreaterThan(0);
       await page.waitForLoadState("networkidle", { timeout: 3_000 }).catch(() => undefined);
       const state = await page.evaluate<{ ran: unknown; links: number; frames: number }>(`({
         ran: window.ranTheirs ?? null,
