@@ -27,7 +27,8 @@ export function failureOf(cause: unknown): Failure {
     const known = data?.error ?? unreachable(cause.message);
     return requestId ? { ...known, requestId } : known;
   }
-  return unreachable(cause instanceof Error ? cause.message : String(cause));
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return isOfNetwork(message) ? unreachable(message) : broken(message);
 }
 
 function headersOf(meta: Record<string, unknown> | undefined): Headers | undefined {
@@ -35,9 +36,19 @@ function headersOf(meta: Record<string, unknown> | undefined): Headers | undefin
   return response?.headers;
 }
 
+/** As browsers word it. */
+const isOfNetwork = (message: string): boolean => /fetch|network|load failed/i.test(message);
+
+/** A fault of this application, not of the server. */
+const broken = (message: string): Failure => ({
+  code: "CONSOLE_FAILED",
+  message: `This page failed: ${message}`,
+  remedy: "reload it; if it fails again, report what you did and this message",
+});
+
 const unreachable = (message: string): Failure => ({
   code: "UNREACHABLE",
-  message: /fetch/i.test(message) ? "The server does not answer" : message,
+  message: isOfNetwork(message) ? "The server does not answer" : message,
   remedy: "check that the server runs and that this machine can reach it, then try again",
 });
 

@@ -14,7 +14,7 @@ import { serverRoutes } from "../pages/servers/routes.ts";
 import { settingsRoutes } from "../pages/settings/routes.ts";
 import { toolRoutes } from "../pages/tools/routes.ts";
 import { workRoutes } from "../pages/work/routes.ts";
-import { Skeleton } from "../ui/states.tsx";
+import { Failed, Skeleton } from "../ui/states.tsx";
 import { rootRoute } from "./root.tsx";
 
 const routeTree = rootRoute.addChildren([
@@ -40,6 +40,12 @@ export const router = createRouter({
   defaultPendingComponent: () => (
     <div className="p-6">
       <Skeleton className="h-64 w-full" />
+    </div>
+  ),
+  // Within the frame: the other pages stay in reach.
+  defaultErrorComponent: ({ error, reset }) => (
+    <div className="p-6">
+      <Failed cause={error} retry={reset} />
     </div>
   ),
   scrollRestoration: true,

@@ -94,6 +94,10 @@ function Stage({
   );
 }
 
+/** Without the one that the stage's own words repeat. */
+const faultsBeyond = ({ errors = [], message, remedy }: GateVerdict) =>
+  errors.filter((fault) => fault.message !== message || fault.suggestion !== remedy);
+
 /** What one stage decided: reason, rule with its place and text, what it read, what would change the answer. */
 function StageDetail({ gate }: { readonly gate: GateVerdict }) {
   return (
@@ -128,7 +132,7 @@ function StageDetail({ gate }: { readonly gate: GateVerdict }) {
           ],
         ]}
       />
-      {gate.errors?.map((fault) => (
+      {faultsBeyond(gate).map((fault) => (
         <p key={fault.path} className="text-deny">
           <code>{fault.path || "/"}</code>: {fault.message}
           {fault.suggestion === undefined ? "" : ` (${fault.suggestion})`}

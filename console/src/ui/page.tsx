@@ -21,7 +21,12 @@ export function Page({
     document.title = `${title} · Ostiary`;
   }, [title]);
   return (
-    <div className={cx("mx-auto flex w-full flex-col gap-4 p-4 md:p-6", !wide && "max-w-6xl")}>
+    <div
+      className={cx(
+        "mx-auto flex min-h-full w-full flex-col gap-4 p-4 md:p-6",
+        !wide && "max-w-6xl",
+      )}
+    >
       <header className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
         <div className="min-w-0">
           <h1>{title}</h1>
@@ -68,7 +73,7 @@ export function Facts({
   readonly rows: readonly (readonly [name: string, value: ReactNode])[];
 }) {
   return (
-    <dl className="grid grid-cols-[minmax(6rem,auto)_1fr] gap-x-4 gap-y-1.5">
+    <dl className="grid grid-cols-[minmax(6rem,auto)_1fr] items-baseline gap-x-4 gap-y-1.5">
       {rows
         .filter(([, value]) => value !== undefined && value !== null)
         .map(([name, value]) => (

@@ -10,7 +10,10 @@ import { createSelfApproval, ownRefusal } from "./self.ts";
 export type Refusal = AppError;
 
 /** What of a question decides who may answer it. */
-export type Decidable = Pick<ApprovalRow, "requester" | "keyId" | "toolName" | "needed" | "state">;
+export type Decidable = Pick<
+  ApprovalRow,
+  "id" | "requester" | "keyId" | "toolName" | "needed" | "state"
+>;
 
 export interface Deciders {
   /** Null: may decide it. The row is of the caller's tenant. */

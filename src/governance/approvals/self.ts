@@ -15,7 +15,7 @@ export interface SelfApproval {
   /** Null: whoever asked may answer. The caller is a person, asked for it, and may approve the tool. */
   refusal(
     caller: Caller,
-    row: Pick<ApprovalRow, "keyId" | "toolName" | "needed">,
+    row: Pick<ApprovalRow, "id" | "keyId" | "toolName" | "needed">,
   ): Promise<AppError | null>;
 }
 
@@ -44,26 +44,28 @@ export function createSelfApproval(p: Powers): SelfApproval {
   };
 
   return {
-    async refusal(caller, { keyId, toolName, needed }) {
+    async refusal(caller, row) {
+      const { toolName, needed } = row;
       if (!p.authenticates) {
         const message = "with authentication switched off nobody can be told from the agent";
         return ownRefusal(message, "switch it on: server.authEnabled");
       }
       if (needed > 1)
         return ownRefusal(`${needed} people must agree, and whoever asks is none of them`);
-      return (
-        (await ruled(caller, toolName)) ?? sameChannel(caller, keyId) ?? stale(caller, p.now())
-      );
+      return (await ruled(caller, toolName)) ?? sameChannel(caller, row) ?? stale(caller, p.now());
     },
   };
 }
 
 /** The key, or the console, that asked; and what was made with that key. */
-function sameChannel(caller: Caller, askedWith: string | null): AppError | null {
+function sameChannel(
+  caller: Caller,
+  { id, keyId: askedWith }: Pick<ApprovalRow, "id" | "keyId">,
+): AppError | null {
   if (askedWith === null) {
     if (caller.via !== "console") return null;
     const message = "it was asked for in a console, and cannot be agreed to in one";
-    return ownRefusal(message, "decide at the command line: ostiary approvals approve <id>");
+    return ownRefusal(message, `decide at the command line: ostiary approvals approve ${id}`);
   }
   const key = caller.keyId ?? caller.signIn?.keyId ?? null;
   if (key !== askedWith) return null;

@@ -37,7 +37,7 @@ const WISHES: Readonly<Record<string, (args: Arguments) => Wish>> = {
   "file/move": (a) => ({ verb: "move", object: `${word(a, "from")} → ${word(a, "to")}` }),
   "file/copy": (a) => ({ verb: "copy", object: `${word(a, "from")} → ${word(a, "to")}` }),
   "file/mkdir": (a) => ({ verb: "create the folder", object: word(a, "path") }),
-  "shell/exec": (a) => ({ verb: "run", object: word(a, "command") }),
+  "shell/exec": (a) => ({ verb: "run", object: commandOf(a) }),
   "shell/script": (a) => ({ verb: "run the script", object: word(a, "script") }),
   "shell/python": (a) => ({ verb: "run the Python script", object: word(a, "script") }),
   "database/delete": (a) => ({ verb: "delete rows of", object: word(a, "table") }),
@@ -49,6 +49,15 @@ const WISHES: Readonly<Record<string, (args: Arguments) => Wish>> = {
   "agent/spawn": () => ({ verb: "start", object: "another agent" }),
   "memory/clear": () => ({ verb: "clear", object: "its memory" }),
 };
+
+/** As one would type it: what is no plain word stands in quotes. */
+function commandOf(args: Arguments): string {
+  const { command } = args;
+  if (!Array.isArray(command)) return word(args, "command");
+  return command
+    .map((part) => (/^[\w@%+=:,./-]+$/.test(String(part)) ? String(part) : JSON.stringify(part)))
+    .join(" ");
+}
 
 const LONGEST = 140;
 

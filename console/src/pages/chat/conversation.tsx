@@ -51,7 +51,10 @@ export function Conversation({ sessionId }: { readonly sessionId: string | undef
   );
   const end = useRef<HTMLDivElement>(null);
   const count = shown.length;
-  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [count, turnId]);
+  useEffect(() => {
+    // In newer browsers it answers with a promise, which an effect must not return.
+    end.current?.scrollIntoView({ block: "end" });
+  }, [count, turnId]);
   return (
     <>
       {session.data ? <SessionHeader session={session.data} /> : null}

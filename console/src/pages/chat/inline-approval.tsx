@@ -9,6 +9,7 @@ import { ConfirmButton } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Countdown } from "../../ui/time.tsx";
+import { Sign } from "../../ui/verdict.tsx";
 
 export function InlineApproval({ id }: { readonly id: string }) {
   const [comment, setComment] = useState("");
@@ -31,7 +32,8 @@ export function InlineApproval({ id }: { readonly id: string }) {
         {(row) => (
           <>
             <p>
-              ⏸ A person must agree: {row.reasons.map(({ message }) => message).join("; ")} (
+              <Sign sign="⏸" className="mr-1 inline" />A person must agree:{" "}
+              {row.reasons.map(({ message }) => message).join("; ")} (
               <Countdown until={row.expiresAt} />)
             </p>
             <Json value={row.arguments} label="arguments that wait" />
@@ -57,7 +59,7 @@ export function InlineApproval({ id }: { readonly id: string }) {
                 />
               </div>
             ) : (
-              <p className="text-muted">{row.mayNot ?? `It is ${row.state}`}</p>
+              <p>{row.mayNot ?? `It is ${row.state}`}</p>
             )}
             <Link to="/approvals/$id" params={{ id }}>
               Open with preview and differences

@@ -121,7 +121,7 @@ function Result({
       ) : null}
       <ul aria-label="Changed verdicts" className="flex flex-col gap-2">
         {changed.slice(0, 200).map((one) => (
-          <li key={one.executionId} className="rounded-md border border-line bg-surface p-3">
+          <li key={one.executionId} className="rounded-md border border-line bg-surface px-3 py-2">
             <ChangedCall one={one} canTry={kind === "policy"} onTry={onTry} />
           </li>
         ))}
@@ -145,36 +145,38 @@ function ChangedCall({
   const { executionId, tool, userId, at, before, after } = one;
   const why = after.message ?? after.reason ?? before.message ?? before.reason;
   return (
-    <div className="flex flex-col gap-1">
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <Said one={before} />
-        <span aria-hidden="true">→</span>
-        <span className="sr-only">becomes</span>
-        <Said one={after} />
-        <code>{tool}</code>
-        <span className="text-muted">
-          {userId}, <Time at={at} />
-        </span>
-        <span className="ml-auto flex items-center gap-3">
-          <HrefLink href={`/explain?execution=${executionId}`}>Explain</HrefLink>
-          {canTry ? (
-            <Button small onClick={() => onTry(executionId)}>
-              Try
-            </Button>
-          ) : null}
-        </span>
-      </div>
-      {why === undefined ? null : (
-        <p className="text-muted">
-          {why}
-          {after.rule === undefined ? null : (
-            <>
-              {" "}
-              <code>{after.rule}</code>
-            </>
-          )}
+    <div className="flex items-start justify-between gap-3">
+      <div className="flex min-w-0 flex-col gap-1">
+        <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+          <Said one={before} />
+          <span aria-hidden="true">→</span>
+          <span className="sr-only">becomes</span>
+          <Said one={after} />
+          <code>{tool}</code>
+          <span className="text-[13px] text-muted">
+            {userId}, <Time at={at} />
+          </span>
         </p>
-      )}
+        {why === undefined ? null : (
+          <p className="text-muted">
+            {why}
+            {after.rule === undefined ? null : (
+              <>
+                {" "}
+                <code>{after.rule}</code>
+              </>
+            )}
+          </p>
+        )}
+      </div>
+      <span className="flex shrink-0 items-center gap-3">
+        <HrefLink href={`/explain?execution=${executionId}`}>Explain</HrefLink>
+        {canTry ? (
+          <Button small onClick={() => onTry(executionId)}>
+            Try
+          </Button>
+        ) : null}
+      </span>
     </div>
   );
 }

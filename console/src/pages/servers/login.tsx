@@ -6,6 +6,7 @@ import { ConfirmButton } from "../../ui/dialog.tsx";
 import { Loaded, Skeleton } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { notify } from "../../ui/toast.tsx";
+import { Sign } from "../../ui/verdict.tsx";
 
 export function LoginNeeded({
   name,
@@ -41,7 +42,8 @@ export function LoginNeeded({
           <p>
             {since === null ? (
               <strong className={isNeeded ? "text-hold" : ""}>
-                ⏸ This server wants somebody to log in.
+                <Sign sign="⏸" className="mr-1 inline" />
+                This server wants somebody to log in.
               </strong>
             ) : (
               <>

@@ -7,7 +7,7 @@ import { ConfirmButton } from "../../ui/dialog.tsx";
 import { Card, Facts } from "../../ui/page.tsx";
 import { Loaded, Skeleton } from "../../ui/states.tsx";
 import { Countdown, exactTime, Time } from "../../ui/time.tsx";
-import { Badge } from "../../ui/verdict.tsx";
+import { Badge, Sign } from "../../ui/verdict.tsx";
 
 type ModeState = Outputs["mode"]["getMode"];
 type Rules = NonNullable<ModeState["rules"]>;
@@ -67,7 +67,8 @@ function Now({ state }: { readonly state: ModeState }) {
       {proposal ? (
         <div className="flex flex-wrap items-center justify-between gap-2 rounded-md bg-hold-soft p-3">
           <p className="text-hold">
-            ⏸ Sensors propose {proposal.mode}: {proposal.reason} (<Time at={proposal.at} />)
+            <Sign sign="⏸" className="mr-1 inline" />
+            Sensors propose {proposal.mode}: {proposal.reason} (<Time at={proposal.at} />)
           </p>
           <ConfirmButton
             small

@@ -36,13 +36,13 @@ const COLUMNS: readonly Column<CatalogueTool>[] = [
   {
     id: "state",
     header: "State",
-    width: "w-22",
+    width: "w-25",
     cell: ({ state }) => <StateBadge state={state} />,
   },
   {
     id: "name",
     header: "Tool",
-    width: "w-48",
+    width: "w-46",
     cell: (tool) => (
       <code className={cx(isOff(tool) && "text-muted", tool.deprecated && "line-through")}>
         {tool.name}
@@ -64,7 +64,7 @@ const COLUMNS: readonly Column<CatalogueTool>[] = [
   {
     id: "source",
     header: "Source",
-    width: "w-22",
+    width: "w-20",
     wideOnly: true,
     cell: (tool) => <span className="text-muted">{sourceOf(tool)}</span>,
   },
@@ -72,14 +72,14 @@ const COLUMNS: readonly Column<CatalogueTool>[] = [
   {
     id: "class",
     header: "Class",
-    width: "w-40",
+    width: "w-36",
     wideOnly: true,
     cell: ({ governanceClass }) => <span className="text-muted">{governanceClass}</span>,
   },
   {
     id: "day",
     header: "Last 24 h",
-    width: "w-40",
+    width: "w-45",
     wideOnly: true,
     align: "right",
     cell: ({ lastDay }) => <LastDay {...lastDay} />,

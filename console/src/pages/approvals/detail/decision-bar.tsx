@@ -41,7 +41,7 @@ export function DecisionBar({
     <div
       role="group"
       aria-label="Decision"
-      className="sticky bottom-0 z-10 -mx-4 -mb-4 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-surface px-4 py-3 md:-mx-6 md:-mb-6 md:px-6"
+      className="sticky bottom-0 z-10 -mx-4 mt-auto -mb-4 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-surface px-4 py-3 md:-mx-6 md:-mb-6 md:px-6"
     >
       <Button onClick={onEdit} aria-pressed={edited !== null}>
         {edited === null ? "Edit" : "Discard the edit"} <kbd className="text-muted">e</kbd>

@@ -163,9 +163,10 @@ function CallerChain({
 function budgetText({ budget }: Execution): string | undefined {
   if (!budget) return undefined;
   return Object.entries(budget)
-    .map(
-      ([metric, { reserved, settled }]) =>
-        `${(settled ?? reserved).toLocaleString()} ${metric.replaceAll("_", " ")}`,
-    )
+    .map(([metric, { reserved, settled }]) => {
+      const amount = settled ?? reserved;
+      const words = metric.replaceAll("_", " ");
+      return `${amount.toLocaleString()} ${amount === 1 ? words.replace(/s$/, "") : words}`;
+    })
     .join(", ");
 }

@@ -8,7 +8,7 @@ import { visibleText } from "../../../ui/code.tsx";
 import { Card } from "../../../ui/page.tsx";
 import { Failed } from "../../../ui/states.tsx";
 import { duration, useNow } from "../../../ui/time.tsx";
-import { callLook, toneText } from "../../../ui/verdict.tsx";
+import { callLook, Sign, toneText } from "../../../ui/verdict.tsx";
 import { type Execution, isOpen } from "../row.ts";
 import { type Bar, barsOf } from "./bars.ts";
 
@@ -100,9 +100,7 @@ function Line({ bar, isCurrent }: { readonly bar: Bar; readonly isCurrent: boole
     >
       <th scope="row" className="truncate px-4 text-left font-normal">
         <span style={{ paddingLeft: depth * INDENT_PX }}>
-          <span aria-hidden="true" className={toneText[tone]}>
-            {sign}{" "}
-          </span>
+          <Sign sign={sign} className={cx("mr-1.5 inline-block", toneText[tone])} />
           <span className="sr-only">{word}, </span>
           <Link
             to="/executions/$id"

@@ -9,6 +9,7 @@ import { TextArea } from "../../../ui/field.tsx";
 import { Form } from "../../../ui/form.tsx";
 import { Editor } from "../../../ui/editor/editor.tsx";
 import { notify } from "../../../ui/toast.tsx";
+import { Sign } from "../../../ui/verdict.tsx";
 import { filled, linesOf, readFolders } from "./fields.ts";
 import { Offer } from "./offer.tsx";
 
@@ -114,7 +115,10 @@ function ImportResult({
             </p>
           )}
           {needs.length > 0 ? (
-            <p className="text-hold">⏸ It still needs the credential {needs.join(", ")}.</p>
+            <p className="text-hold">
+              <Sign sign="⏸" className="mr-1 inline" />
+              It still needs the credential {needs.join(", ")}.
+            </p>
           ) : null}
           {ignored.length > 0 ? (
             <p className="text-muted">Left out, as it means nothing here: {ignored.join(", ")}</p>
