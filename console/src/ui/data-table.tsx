@@ -12,6 +12,8 @@ export interface Column<R> {
   readonly width?: string;
   /** Left out on narrow screens. */
   readonly wideOnly?: boolean;
+  /** Left out unless the screen is very wide. */
+  readonly widestOnly?: boolean;
   readonly align?: "right";
 }
 
@@ -96,6 +98,7 @@ export function DataTable<R extends object>({
       "overflow-hidden px-3 text-ellipsis whitespace-nowrap",
       column?.width,
       column?.wideOnly && "max-md:hidden",
+      column?.widestOnly && "max-2xl:hidden",
       column?.align === "right" ? "text-right tabular-nums" : "text-left",
     );
   };

@@ -1,6 +1,7 @@
 // Why a call is, would be or was allowed or refused.
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useIsAdmin } from "../../app/session.tsx";
+import { cx } from "../../ui/class-names.ts";
 import { Page } from "../../ui/page.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { Answer } from "./answer.tsx";
@@ -51,7 +52,10 @@ function CallView() {
       ) : (
         <PastCall id={search.execution} />
       )}
-      <Answer question={question} search={search} />
+      {/* Where both do not fit side by side, the answer is what one came for. */}
+      <div className={cx("min-w-0", question !== null && "max-lg:order-first")}>
+        <Answer question={question} search={search} />
+      </div>
     </div>
   );
 }

@@ -145,38 +145,36 @@ function ChangedCall({
   const { executionId, tool, userId, at, before, after } = one;
   const why = after.message ?? after.reason ?? before.message ?? before.reason;
   return (
-    <div className="flex items-start justify-between gap-3">
-      <div className="flex min-w-0 flex-col gap-1">
-        <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
-          <Said one={before} />
-          <span aria-hidden="true">→</span>
-          <span className="sr-only">becomes</span>
-          <Said one={after} />
-          <code>{tool}</code>
-          <span className="text-[13px] text-muted">
-            {userId}, <Time at={at} />
-          </span>
+    <div className="flex flex-col gap-1">
+      <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+        <Said one={before} />
+        <span aria-hidden="true">→</span>
+        <span className="sr-only">becomes</span>
+        <Said one={after} />
+        <code>{tool}</code>
+        <span className="text-[13px] text-muted">
+          {userId}, <Time at={at} />
+        </span>
+      </p>
+      <div className="flex items-end justify-between gap-3">
+        <p className="min-w-0 text-[13px] text-muted">
+          {why}
+          {after.rule === undefined ? null : (
+            <>
+              {" "}
+              <code>{after.rule}</code>
+            </>
+          )}
         </p>
-        {why === undefined ? null : (
-          <p className="text-muted">
-            {why}
-            {after.rule === undefined ? null : (
-              <>
-                {" "}
-                <code>{after.rule}</code>
-              </>
-            )}
-          </p>
-        )}
+        <span className="flex shrink-0 items-center gap-3">
+          <HrefLink href={`/explain?execution=${executionId}`}>Explain</HrefLink>
+          {canTry ? (
+            <Button small onClick={() => onTry(executionId)}>
+              Try
+            </Button>
+          ) : null}
+        </span>
       </div>
-      <span className="flex shrink-0 items-center gap-3">
-        <HrefLink href={`/explain?execution=${executionId}`}>Explain</HrefLink>
-        {canTry ? (
-          <Button small onClick={() => onTry(executionId)}>
-            Try
-          </Button>
-        ) : null}
-      </span>
     </div>
   );
 }

@@ -72,8 +72,8 @@ const COLUMNS: readonly Column<CatalogueTool>[] = [
   {
     id: "class",
     header: "Class",
-    width: "w-36",
-    wideOnly: true,
+    width: "w-40",
+    widestOnly: true,
     cell: ({ governanceClass }) => <span className="text-muted">{governanceClass}</span>,
   },
   {

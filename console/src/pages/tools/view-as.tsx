@@ -27,7 +27,7 @@ export function ViewAs({
     void navigate({ search: (now) => ({ ...now, ...next }), replace: true });
   return (
     <Card>
-      <div className="grid gap-3 sm:grid-cols-2 xl:grid-cols-5">
+      <div className="grid gap-3 sm:grid-cols-2 xl:grid-cols-[minmax(13rem,1.3fr)_repeat(3,1fr)_minmax(13rem,1.2fr)]">
         <CallerSelect
           label="User or key"
           value={search.as ?? ""}

@@ -24,6 +24,10 @@ function Note({ id, text }: { readonly id: string; readonly text: string | undef
   );
 }
 
+/** Of a list: its place says what its name would. */
+const isItem = ({ fieldPathId }: FieldTemplateProps): boolean =>
+  typeof fieldPathId.path.at(-1) === "number";
+
 function FieldTemplate(props: FieldTemplateProps) {
   const { id, label, required, hidden, children, rawErrors = [], rawDescription, schema } = props;
   if (hidden) return <div className="hidden">{children}</div>;
@@ -34,7 +38,7 @@ function FieldTemplate(props: FieldTemplateProps) {
     <WrapIfAdditional {...props}>
       <div className="flex min-w-0 flex-col gap-1">
         {isGroup || isCheckbox || props.displayLabel === false ? null : (
-          <label htmlFor={id} className="text-[13px] font-medium">
+          <label htmlFor={id} className={isItem(props) ? "sr-only" : "text-[13px] font-medium"}>
             {visibleText(label)}
             {required ? <span className="ml-1 font-normal text-muted">required</span> : null}
           </label>

@@ -51,7 +51,9 @@ function TextWidget(props: WidgetProps) {
   const isLong = schema.format === undefined && (schema.maxLength ?? Infinity) > ONE_LINE;
   if (!isLong && !text.includes("\n"))
     return <input type="text" {...shared} className={cx(CONTROL, "h-8.5")} />;
-  const rows = Math.min(MAX_ROWS, Math.max(2, text.split("\n").length));
+  // Items of a list are mostly words.
+  const fewest = /_\d+$/.test(id) ? 1 : 2;
+  const rows = Math.min(MAX_ROWS, Math.max(fewest, text.split("\n").length));
   return <textarea {...shared} rows={rows} className={cx(CONTROL, "font-mono text-[12.5px]")} />;
 }
 

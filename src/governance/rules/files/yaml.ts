@@ -5,6 +5,8 @@ import { nearest } from "../../../util/text/nearest.ts";
 import type { DocumentFault, RuleSource } from "../governance.ts";
 
 const MAX_CHARS = 1_048_576;
+/** So much of a rule is quoted where it decided. */
+const MAX_RULE_CHARS = 300;
 
 /** A value with the line that says so. */
 export interface Ruled<T> {
@@ -55,10 +57,19 @@ export class Entry {
 
   get rule(): RuleSource {
     const { line } = this.#source.placeOf(this.#offset);
+    const lines = this.#source.lines.slice(line - 1, this.#lastLine(line));
+    const text = lines.map((one) => one.trim()).join(" ");
     return {
       at: `${this.#source.file}:${line}`,
-      text: (this.#source.lines[line - 1] ?? "").trim(),
+      text: text.length > MAX_RULE_CHARS ? `${text.slice(0, MAX_RULE_CHARS)} …` : text,
     };
+  }
+
+  /** A list in brackets may begin below its key and go on over lines; all else is told by its first one. */
+  #lastLine(first: number): number {
+    const node = this.#node;
+    if (!isSeq(node) || node.flow !== true || !node.range) return first;
+    return this.#source.placeOf(node.range[1] - 1).line;
   }
 
   fault(message: string): undefined {

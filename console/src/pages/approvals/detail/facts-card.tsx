@@ -1,4 +1,5 @@
 import { visibleText } from "../../../ui/code.tsx";
+import { Copy } from "../../../ui/copy.tsx";
 import { ExplainLink } from "../../../ui/explain-link.tsx";
 import { Card, Facts } from "../../../ui/page.tsx";
 import { RecordLink } from "../../../ui/record-link.tsx";
@@ -40,7 +41,7 @@ export function FactsCard({ row }: { readonly row: Approval }) {
                 : "no longer connected",
           ],
           ["Agreed", `${votesFor(row)} of ${row.needed}`],
-          ["Key", row.keyId === null ? undefined : <code key="key">{row.keyId}</code>],
+          ["Key", row.keyId === null ? undefined : <Key key="key" id={row.keyId} />],
           ["Capsule", row.capsuleId ?? undefined],
           [
             "Call",
@@ -71,6 +72,13 @@ export function FactsCard({ row }: { readonly row: Approval }) {
     </Card>
   );
 }
+
+const Key = ({ id }: { readonly id: string }) => (
+  <span className="inline-flex max-w-full min-w-0 items-center gap-1 align-middle">
+    <code className="truncate">{id}</code>
+    <Copy text={id} label={`Copy ${id}`} />
+  </span>
+);
 
 function Votes({ row }: { readonly row: Approval }) {
   if (row.votes.length === 0) return null;
