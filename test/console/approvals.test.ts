@@ -49,7 +49,7 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "approvals", () => {
     expect(faults()).toEqual([]);
   });
 
-  test("a short link shows what would be written; approving takes a confirmation and shows how it ended", async () => {
+  test("R301: a short link shows what would be written; approving takes a confirmation and shows how it ended", async () => {
     writeFileSync(inWorkspace("notes.md"), "old line\n");
     const id = await write("notes.md", "new line\n");
     const { page, visit, faults, axe } = await open();

@@ -14,7 +14,7 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "the metrics page", () => {
   });
   afterAll(() => house.close());
 
-  test("the numbers of the time chosen are shown and lead to their calls", async () => {
+  test("R303: the numbers of the time chosen are shown and lead to their calls", async () => {
     const { page, visit, faults, axe } = await house.open();
     await visit("/figures?period=1h");
     const success = page.getByRole("link", { name: "5", exact: true });

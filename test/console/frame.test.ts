@@ -1,4 +1,6 @@
 // What every page of the console shares.
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ConsoleHouse, NO_BROWSER, startConsole } from "../fixtures/console-browser.ts";
 
@@ -32,6 +34,35 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "the frame", () => {
     await page.keyboard.press("t");
     await page.waitForURL("**/tools");
     expect(faults()).toEqual([]);
+  });
+
+  test("R300, C43: it asks the public API alone, through the typed client", async () => {
+    const { page, visit, faults } = await house.open();
+    const asked = new Set<string>();
+    page.on("request", (request) => {
+      const { origin, pathname } = new URL(request.url());
+      asked.add(origin === house.app.url ? (pathname.split("/")[1] ?? "") : request.url());
+    });
+    for (const path of ["/", "/executions", "/approvals", "/tools", "/audit", "/people", "/chat"]) {
+      await visit(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+    }
+    const pages = ["", "executions", "approvals", "tools", "audit", "people", "chat"];
+    expect([...asked].filter((part) => !pages.includes(part)).toSorted()).toEqual(
+      ["api", "console", "trpc"].filter((part) => asked.has(part)),
+    );
+    expect(asked).toContain("trpc");
+    expect(faults()).toEqual([]);
+  });
+
+  test("R300: of the server's code the console takes types only, from the router", () => {
+    const root = join(import.meta.dirname, "../../console/src");
+    const imports = globSync("**/*.{ts,tsx}", { cwd: root }).flatMap((file) =>
+      [...readFileSync(join(root, file), "utf8").matchAll(/^.*from "[./]+\/src\/.*$/gm)].map(
+        ([line]) => line,
+      ),
+    );
+    expect(imports).toEqual(['import type { AppRouter } from "../../../src/server/trpc.ts";']);
   });
 
   test("a link works signed out: sign in, and the page that was asked for appears", async () => {

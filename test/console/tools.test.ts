@@ -25,7 +25,7 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "tools", () => {
     return opened;
   };
 
-  test("the list: searched and filtered by its address, opened by keyboard", async () => {
+  test("R302: the list, by the names that people read: searched and filtered by its address, opened by keyboard", async () => {
     const { page, visit, faults, axe } = await open();
     await visit("/tools");
     const table = page.getByRole("table", { name: "Tools" });
@@ -34,6 +34,7 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "tools", () => {
     await page.keyboard.press("/");
     await page.keyboard.type("echo");
     await expect.poll(() => table.locator("tbody tr[data-row]").count()).toBe(1);
+    await page.getByRole("row", { name: /Echo system\/echo/ }).waitFor();
     expect(new URL(page.url()).search).toBe("?q=echo");
     await page.getByLabel("Search").fill("no such tool");
     await page.getByText("No tool fits these filters").waitFor();
@@ -47,7 +48,7 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "tools", () => {
     expect(faults()).toEqual([]);
   });
 
-  test("viewed as somebody else: barred with the reason, hidden with the stage", async () => {
+  test("C47: viewed as somebody else: barred with the reason, hidden with the stage", async () => {
     const { page, visit, faults, axe } = await open();
     await visit("/tools");
     await page.getByRole("button", { name: "View as …" }).click();
@@ -66,7 +67,7 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "tools", () => {
     expect(faults()).toEqual([]);
   });
 
-  test("others see no hint of what is hidden, and how to ask for what is barred", async () => {
+  test("C47: others see no hint of what is hidden, and how to ask for what is barred", async () => {
     const { page, visit, faults } = await open({ key: person });
     await visit("/tools");
     const table = page.getByRole("table", { name: "Tools" });

@@ -226,7 +226,7 @@ describe("the alerts", () => {
     ).toEqual([]);
   });
 
-  test("every rule says how bad it is, what happened and what to do, with labels it has", () => {
+  test("R304: every rule says how bad it is, what happened and what to do, with labels it has", () => {
     const names = rules.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
     expect(names).toEqual(

@@ -42,11 +42,11 @@ const COLUMNS: readonly Column<CatalogueTool>[] = [
   {
     id: "name",
     header: "Tool",
-    width: "w-46",
+    width: "w-72",
     cell: (tool) => (
-      <code className={cx(isOff(tool) && "text-muted", tool.deprecated && "line-through")}>
-        {tool.name}
-      </code>
+      <span className={cx(isOff(tool) && "text-muted", tool.deprecated && "line-through")}>
+        {visibleText(tool.displayName)} <code className="text-muted">{tool.name}</code>
+      </span>
     ),
   },
   {

@@ -79,6 +79,7 @@ function Shown({
         <span className="flex flex-col gap-2">
           <span className="flex flex-wrap items-center gap-1.5">
             <Back />
+            <strong className="text-text">{visibleText(tool.displayName)}</strong>
             {entry ? <StateBadge state={entry.state} /> : null}
             <RiskBadge risk={tool.risk} />
             <Badge>{tool.governanceClass}</Badge>
