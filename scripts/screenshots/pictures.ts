@@ -45,7 +45,7 @@ export const PICTURES: readonly Picture[] = [
     async prepare(page) {
       await page.getByRole("link", { name: "What would it say now?" }).click();
       await page.getByLabel("rule text", { exact: true }).waitFor();
-      await page.getByText("Add to as a list").waitFor();
+      await page.getByText("Add an item").waitFor();
       await page.getByRole("heading", { name: "What would have to change" }).waitFor();
     },
   },

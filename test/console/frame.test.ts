@@ -74,4 +74,13 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "the frame", () => {
     expect(new URL(page.url()).search).toBe("?status=failed");
     faults(); // the browser calls the 401 of the sign-in page an error
   });
+
+  test("a page that cannot be loaded says so within the frame; the others stay in reach", async () => {
+    const { page, visit, faults } = await house.open({ failing: ["/console/assets/page-"] });
+    await visit("/tools");
+    const main = page.getByRole("main");
+    await main.locator("[data-state=failed]").getByRole("button", { name: "Try again" }).waitFor();
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link").first().waitFor();
+    faults(); // React names what it caught
+  });
 });

@@ -366,6 +366,7 @@ describe("programs and requests", () => {
       ["cat", "run"],
     ]);
     for (const { rule } of effect.commands) expect(rule.at).toMatch(/^tools\.yaml:\d+$/);
+    expect(effect.commands[1].rule.text).toMatch(/^NORMAL: \[ls, .* jq\]$/);
     const denied = await held.preview({ arguments: { command: "ls; sudo reboot" } });
     expect(denied).toMatchObject({
       edited: true,

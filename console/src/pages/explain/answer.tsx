@@ -67,23 +67,23 @@ function Explained({
     <div className="flex min-w-0 flex-col gap-4">
       <Card>
         <div className="flex flex-col gap-4">
-          <div className="flex flex-wrap items-start justify-between gap-3">
-            <div className="min-w-0 flex-1">
-              <p className="mb-1 flex flex-wrap items-center gap-2 text-muted">
+          <div className="flex flex-col gap-1.5">
+            <div className="flex items-start justify-between gap-3">
+              <p className="flex min-w-0 items-baseline gap-2 text-[13px] text-muted">
                 <VerdictBadge verdict={answer.verdict} />
-                <span>
+                <span className="min-w-0 break-words">
                   {who.userId}
                   {who.keyId === null ? "" : ` with key ${who.keyId}`}
                   {who.capsuleId === null ? "" : `, capsule ${who.capsuleId}`}
                 </span>
               </p>
-              <p className="text-[17px] leading-snug font-semibold" data-summary>
-                {visibleText(answer.summary)}
-              </p>
+              <Button small onClick={share}>
+                <Link2 size={14} aria-hidden /> Copy link
+              </Button>
             </div>
-            <Button small onClick={share}>
-              <Link2 size={14} aria-hidden /> Copy link
-            </Button>
+            <p className="text-[17px] leading-snug font-semibold" data-summary>
+              {visibleText(answer.summary)}
+            </p>
           </div>
           <GateStrip key={JSON.stringify(search)} gates={answer.gates} />
           {taint === undefined ? null : (

@@ -126,7 +126,7 @@ function ArrayFieldTemplate(props: ArrayFieldTemplateProps) {
       {canAdd ? (
         <div>
           <Button small onClick={onAddClick}>
-            <Plus size={14} aria-hidden /> Add to {visibleText(title)}
+            <Plus size={14} aria-hidden /> Add an item
           </Button>
         </div>
       ) : null}
