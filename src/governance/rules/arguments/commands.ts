@@ -1,7 +1,6 @@
 // Judges every program that a command would start: by the file its name leads to, its options, operands and
 // redirections.
 import { basename, isAbsolute, join } from "node:path";
-import type { Json } from "../../../contract/call.ts";
 import { quote } from "../../../util/text/quote.ts";
 import type { CommandVerdict } from "../../../contract/effect.ts";
 import type { ArgumentFinding, Located, Refused, RuleSource } from "../governance.ts";
@@ -171,10 +170,14 @@ function judgeVariables(j: Judging, { variables, text }: SimpleCommand, programs
 }
 
 /** Variables given beside a command: those that are not free are never covered by a list of programs. */
-export function judgeEnvironment(j: Judging, value: Json, programs: Programs): boolean {
+export function judgeEnvironment(
+  j: Judging,
+  names: readonly string[],
+  programs: Programs,
+): boolean {
   const { denied: never, free } = programs.rules.environment;
   const before = j.findings.length;
-  for (const name of typeof value === "object" && value !== null ? Object.keys(value) : []) {
+  for (const name of names) {
     const at = { ...j, at: `${j.at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}` };
     // http_proxy works like HTTP_PROXY.
     const rule = match(never, name.toUpperCase());
