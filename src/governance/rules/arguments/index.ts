@@ -2,7 +2,6 @@
 import { lstat } from "node:fs/promises";
 import type { Json, JsonObject, Mode } from "../../../contract/call.ts";
 import type { CommandVerdict } from "../../../contract/effect.ts";
-import type { EgressRules } from "../../../reach/egress/egress.ts";
 import type { Tool, Touch } from "../../../contract/tool.ts";
 import { valueAt } from "../../../util/json/json.ts";
 import { quote } from "../../../util/text/quote.ts";
@@ -12,13 +11,13 @@ import { commandVerdicts, judgeArgv, judgeCommandLine, judgeEnvironment } from "
 import { asked, denied, waived, type Judging } from "./finding.ts";
 import type { Programs } from "./programs.ts";
 import { asAgreed, judgeNetwork } from "./network.ts";
-import { judgedHosts, judgeUrl, withinLimit } from "./urls.ts";
+import { type HostRulesOfTool, judgedHosts, judgeUrl, withinLimit } from "./urls.ts";
 
 /** What the rules come to for one tool. */
 export interface ToolArguments {
   readonly touches: readonly Touch[];
   readonly programs: Programs;
-  readonly hosts: EgressRules;
+  readonly hosts: HostRulesOfTool;
   readonly maxReadBytes: Ruled<number>;
   readonly maxWriteBytes: Ruled<number>;
   /** What the mode says to a call of it. */
@@ -94,7 +93,7 @@ export async function judgeCommands(
 }
 
 /** The rules for hosts of one call: those of its tool, and the hosts that the gate has judged. */
-export function hostsForCall(tool: ToolArguments, given: JsonObject): EgressRules {
+export function hostsForCall(tool: ToolArguments, given: JsonObject): HostRulesOfTool {
   const judged = judgedHosts(tool.hosts, tool.touches, (touch) => valuesAt(given, touch));
   const reachesOut = tool.touches.some(
     (touch) => touch.kind === "network" && valueAt(given, touch.argument) === true,
