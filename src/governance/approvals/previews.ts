@@ -35,7 +35,8 @@ export function createPreviews(p: ApprovalPowers, parts: PreviewParts): Approval
     const key = `previews:${tenantId}/${userId}`;
     const taken = await p.state.take([{ key, limit: PER_MINUTE, windowMs: MINUTE_MS }]);
     if (taken.ok) return;
-    const seconds = Math.max(1, Math.ceil((taken.windows[0]?.resetMs ?? MINUTE_MS) / 1000));
+    const waitMs = Math.max(...taken.windows.map(({ resetMs }) => resetMs));
+    const seconds = Math.max(1, Math.ceil(waitMs / 1000));
     throw new AppError(
       "TOO_MANY_REQUESTS",
       "rate_user",

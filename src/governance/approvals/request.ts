@@ -1,7 +1,7 @@
 // A held call asks for approval: the request is durable, counted per requester, and joins one that waits already.
 import type { Call } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
-import { taintText } from "../../contract/taint.ts";
+import { taintText, type Taint } from "../../contract/taint.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { Approvals } from "./approval.ts";
@@ -30,6 +30,7 @@ export function createRequest(
     const tool = toolOf(call);
     const now = p.now();
     const rules = p.governance.approvalRules(tool);
+    const { taint = [] } = call;
     const bound = boundOf(call, p.policyVersion());
     const id = p.ids.handle("apr", now);
     return {
@@ -42,11 +43,11 @@ export function createRequest(
       sealed: seal.close(id, waitingCall(call, call.arguments)),
       editedSealed: null,
       risk: tool.risk,
-      reasons: withTaint(asks, call).map(({ reason, message, rule }) => ({
+      reasons: withTaint(asks, taint).map(({ reason, message, rule }) => ({
         reason,
         message: p.masker.text(message),
         ...(rule === undefined ? {} : { rule }),
-        ...(reason === "tainted" ? sourcesOf(call, p.masker) : {}),
+        ...(reason === "tainted" ? { sources: sourcesOf(taint, p.masker) } : {}),
       })),
       state: "pending",
       needed: rules.approvals,
@@ -128,20 +129,14 @@ function requestedBody(row: ApprovalRow, seal: Seal, p: Pick<ApprovalPowers, "cu
 }
 
 /** Whoever decides learns what the agent has read, also where that is not why they are asked. */
-function withTaint(asks: Asks, { taint = [] }: Call): Asks {
+function withTaint(asks: Asks, taint: readonly Taint[]): Asks {
   const message = taintText(taint);
   if (message === null || asks.some(({ reason }) => reason === "tainted")) return asks;
   return [...asks, { reason: "tainted", message }];
 }
 
-function sourcesOf({ taint = [] }: Call, masker: Pick<ApprovalPowers["masker"], "text">) {
-  const sources = taint.map(({ from, tool, reader }) => ({
-    from: masker.text(from),
-    tool,
-    reader,
-  }));
-  return sources.length > 0 ? { sources } : {};
-}
+const sourcesOf = (taint: readonly Taint[], masker: Pick<ApprovalPowers["masker"], "text">) =>
+  taint.map(({ from, tool, reader }) => ({ from: masker.text(from), tool, reader }));
 
 function rowOf({ narrowing: _narrowing, tainted: _tainted, ...bound }: Narrowed): Bound {
   return bound;

@@ -121,13 +121,17 @@ function summaryOf(
   return `${broader ? breadthOf(matches, shown) : "It covers exactly these arguments."} ${counted}${untold}.`;
 }
 
+/** A match of all the arguments is no broader, so each pointer here names some. */
 function breadthOf(matches: readonly RuleMatch[], shown: JsonObject): string {
   if (matches.length === 0) return "It is broader than this call: the arguments may be anything.";
   const named = matches.map(({ pointer, glob }) =>
-    glob === undefined ? `${pointer || "/"} as it is` : `${pointer} like ${glob}`,
+    glob === undefined ? `${pointer} as it is` : `${pointer} like ${glob}`,
   );
-  const tops = new Set(matches.map(({ pointer }) => pointer.split("/")[1] ?? ""));
-  const open = Object.keys(shown).filter((name) => !tops.has(name));
+  const isNamed = (name: string): boolean => {
+    const top = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    return matches.some(({ pointer }) => pointer === top || pointer.startsWith(`${top}/`));
+  };
+  const open = Object.keys(shown).filter((name) => !isNamed(name));
   const rest = open.length > 0 ? `; ${open.join(", ")} and any others` : "; any others";
   return `It is broader than this call: it needs ${named.join(", ")}${rest} may be anything.`;
 }

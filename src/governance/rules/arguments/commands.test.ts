@@ -9,7 +9,7 @@ import {
   SHELL,
 } from "../../../../test/fixtures/commands.ts";
 import { testCaller, testTool } from "../../../../test/fixtures/gate.ts";
-import type { Json } from "../../../contract/call.ts";
+import type { Json, JsonObject, Mode } from "../../../contract/call.ts";
 
 const world = openCommands();
 afterAll(world.close);
@@ -37,6 +37,7 @@ describe("R097: which commands run without asking", () => {
     "stat -c '%s' file.txt",
     "grep 'a;b' file.txt",
     "cat - <file.txt",
+    "grep --file= file.txt",
   ])("%j runs", async (command) => {
     const findings = await judge(command);
     expect(findings).toEqual([
@@ -60,6 +61,7 @@ describe("R097: which commands run without asking", () => {
     ['cat "$HOME"', "not written out"],
     ["cat $'a'", "not written out"],
     ["ls > out", 'it writes "out"'],
+    [">out ls", 'it writes "out"'],
     ["ls >> sub/out", 'it writes "sub/out"'],
     ["ls &> out", "it writes"],
     ["ls >| out", "it writes"],
@@ -118,6 +120,10 @@ describe("R097: which commands run without asking", () => {
       /ls (leads to python3?[\d.]*, which is not on the run list|is in none)/,
     );
     expect(await verdict("cat", { governance: spare })).toBe("run");
+    // One file for many programs, of which each does what its name says.
+    writeFileSync(at("spare/coreutils"), "");
+    symlinkSync("coreutils", at("spare/wc"));
+    expect(await verdict("wc file.txt", { governance: spare })).toBe("run");
     expect((await judge("head", { governance: spare }))[0]?.message).toContain(
       "head leads to busybox, which is not on the run list",
     );
@@ -155,6 +161,18 @@ describe("R097: which commands run without asking", () => {
       mode: "NORMAL",
     } as const;
     expect(await general.judgeArguments(subject)).toEqual([]);
+  });
+
+  test("a listed program of which nobody has said how it reads its arguments is asked about", async () => {
+    const governance = governed({
+      "tools: {}": "tools:\n  system/probe: { commands: { run: { NORMAL: [id] } } }",
+    });
+    expect(await judge("id", { governance })).toMatchObject([
+      {
+        kind: "ask",
+        message: expect.stringContaining("which options of id are harmless") as string,
+      },
+    ]);
   });
 
   test("a tool's own lists: run replaces, deny adds", async () => {
@@ -204,9 +222,13 @@ describe("what is refused without appeal", () => {
     ["rm -rf sub/..", "not below"],
     [":(){ :|:& };:", "the function : calls :"],
     ["f() { g; }; g() { f; }; f", "calls"],
+    ["f() { $X; }; f", "is not written out"],
     ["ls '", "unterminated"],
     ["ls $(", ""],
     ["ls |", ""],
+    ["ls >", "expected redirect target"],
+    ["cat $(ls >)", "expected redirect target"],
+    ["{ ls; } >", "expected redirect target"],
     ["", "no command"],
     ["# only", "no command"],
     ["[[ -f x ]]", "no command"],
@@ -328,6 +350,73 @@ describe("argv: a program and its arguments without a shell", () => {
         message: expect.stringContaining("a list of texts") as string,
       },
     ]);
+  });
+});
+
+describe("what an approver is told of each command", () => {
+  const tool = testTool({
+    touches: [
+      { argument: "/path", kind: "path" },
+      { argument: "/command", kind: "argv", from: "/cwd" },
+    ],
+    effects: "system_dangerous",
+    risk: "dangerous",
+  });
+  const told = async (given: JsonObject, of = tool, mode: Mode = "NORMAL") =>
+    (
+      await general.judgeCommands({
+        caller: testCaller(),
+        tool: of,
+        arguments: given,
+        sessionId: null,
+        mode,
+      })
+    ).map(({ text, verdict: what }) => `${what}: ${text}`);
+
+  test("a program and its arguments are one command", async () => {
+    expect(await told({ command: ["ls", "-la"] })).toEqual(["run: ls -la"]);
+    expect(await told({ command: ["git", "status"] })).toEqual(["ask: git status"]);
+    expect(await told({ command: ["cat", "a;b"] })).toEqual(["run: cat a;b"]);
+    expect(await told({ command: ["env", "sudo"] })).toEqual(["deny: env sudo"]);
+    expect(await told({ command: ["ls"] }, tool, "LOCKDOWN")).toEqual(["ask: ls"]);
+  });
+
+  test("a line has a verdict for each of its commands, and one of its own where it needs one", async () => {
+    expect(await told({ command: "ls && git status; sudo x" })).toEqual([
+      "run: ls",
+      "ask: git status",
+      "deny: sudo x",
+    ]);
+    expect(await told({ command: "ls &" })).toEqual(["run: ls", "ask: ls &"]);
+    expect(await told({ command: "ls '" })).toEqual(["deny: ls '"]);
+    // Two questions about one command make one verdict.
+    expect(await told({ command: "X=1 Y=2 ls" })).toEqual(["ask: X=1 Y=2 ls"]);
+    expect(await told({ command: "(ls) > out" })).toEqual(["ask: (ls) > out", "run: ls"]);
+  });
+
+  test("what names no program is refused", async () => {
+    expect(await told({ command: [] })).toEqual(["deny: "]);
+    expect(await told({ command: ["", "x"] })).toEqual(["deny:  x"]);
+    // Nor does a person's yes help what is not understood.
+    expect(await told({ command: ["git", "a\0b"] })).toEqual(["deny: git a\0b"]);
+    const long = `git ${"a ".repeat(1_001)}`;
+    expect(await told({ command: long })).toEqual([`deny: ${long}`]);
+  });
+
+  test("relative paths start from the folder the program is started in", async () => {
+    expect(await told({ command: ["cat", "../x"] })).toEqual(["ask: cat ../x"]);
+    expect(await told({ command: ["cat", "../x"], cwd: "sub" })).toEqual(["run: cat ../x"]);
+    expect(await told({ command: ["cat", "../x"], cwd: 5 })).toEqual(["ask: cat ../x"]);
+  });
+
+  test("several lines are told in their order", async () => {
+    expect(await told({ command: ["ls", "sudo x"] }, SHELL)).toEqual(["run: ls", "deny: sudo x"]);
+  });
+
+  test("a call that names no command, or what is none, has nothing to tell", async () => {
+    expect(await told({ path: "file.txt" })).toEqual([]);
+    expect(await told({ command: 5 })).toEqual([]);
+    expect(await told({ command: ["ls", 5] })).toEqual([]);
   });
 });
 

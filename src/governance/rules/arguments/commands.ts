@@ -1,16 +1,16 @@
 // Judges every program that a command would start: by the file its name leads to, its options, operands and
 // redirections.
 import { basename, isAbsolute, join } from "node:path";
-import type { Json } from "../../../contract/call.ts";
 import { quote } from "../../../util/text/quote.ts";
 import type { CommandVerdict } from "../../../contract/effect.ts";
 import type { ArgumentFinding, Located, Refused, RuleSource } from "../governance.ts";
 import { asked, denied, waived, type Judging } from "./finding.ts";
 import { unexplained } from "./grammar.ts";
 import { match, type Programs } from "./programs.ts";
-import type { SimpleCommand, Word } from "./shell.ts";
+import type { ShellText, SimpleCommand, Word } from "./shell.ts";
 
 const MAX_WORDS = 1_000;
+const TOO_MANY = `it has more than ${MAX_WORDS} words`;
 /** Of the commands of one line. */
 const MAX_SHOWN = 100;
 const PARSED: RuleSource = { at: "built in", text: "a command that is not understood is refused" };
@@ -25,16 +25,12 @@ export async function judgeCommandLine(
   text: string,
   programs: Programs,
 ): Promise<boolean> {
-  // The parser is loaded for the first command that is judged: most servers see none for long.
-  const { takeApart } = await import("./shell.ts");
-  const { commands, notUnderstood, beyondPlain } = takeApart(text);
-  const words = commands.reduce((count, { args }) => count + args.length, 0);
-  const why = notUnderstood ?? (words > MAX_WORDS ? `it has more than ${MAX_WORDS} words` : null);
-  if (why !== null) {
+  const { commands, notUnderstood, beyondPlain } = await readLine(text);
+  if (notUnderstood !== null) {
     denied(j, {
       reason: "command_forbidden",
       value: text,
-      message: `command ${quote(text)} is not understood: ${why}`,
+      message: `command ${quote(text)} is not understood: ${notUnderstood}`,
       suggestion: "write plain commands, one program and its arguments each",
       rule: PARSED,
     });
@@ -46,22 +42,22 @@ export async function judgeCommandLine(
   return finish(j, text, free && beyondPlain === null, programs);
 }
 
+async function readLine(text: string): Promise<ShellText> {
+  // The parser is loaded for the first command that is judged: most servers see none for long.
+  const { takeApart } = await import("./shell.ts");
+  const read = takeApart(text);
+  const words = read.commands.reduce((count, { args }) => count + args.length, 0);
+  return words > MAX_WORDS ? { ...read, notUnderstood: read.notUnderstood ?? TOO_MANY } : read;
+}
+
 /** A program and its arguments without a shell. */
 export async function judgeArgv(
   j: Judging,
   argv: readonly string[],
   programs: Programs,
 ): Promise<boolean> {
-  const [name = "", ...args] = argv;
   const text = argv.join(" ");
-  const why =
-    name === ""
-      ? "it names no program"
-      : argv.some((word) => word.includes("\0"))
-        ? "it holds NUL"
-        : args.length > MAX_WORDS
-          ? `it has more than ${MAX_WORDS} words`
-          : null;
+  const why = notUnderstoodIn(argv);
   if (why !== null) {
     const message = `command ${quote(text)} is not understood: ${why}`;
     denied(j, {
@@ -74,6 +70,12 @@ export async function judgeArgv(
     return false;
   }
   return finish(j, text, await judgeAll(j, [commandOf(argv)], programs), programs);
+}
+
+function notUnderstoodIn([name = "", ...args]: readonly string[]): string | null {
+  if (name === "") return "it names no program";
+  if ([name, ...args].some((word) => word.includes("\0"))) return "it holds NUL";
+  return args.length > MAX_WORDS ? TOO_MANY : null;
 }
 
 function commandOf([name = "", ...args]: readonly string[]): SimpleCommand {
@@ -108,10 +110,10 @@ export async function commandVerdicts(
     : verdicts;
 }
 
+/** None of what is not understood: the line as a whole is refused. */
 async function commandsIn(given: string | readonly string[]): Promise<readonly SimpleCommand[]> {
-  if (typeof given !== "string") return given.length === 0 ? [] : [commandOf(given)];
-  const { takeApart } = await import("./shell.ts");
-  const { commands, notUnderstood } = takeApart(given);
+  if (typeof given !== "string") return notUnderstoodIn(given) === null ? [commandOf(given)] : [];
+  const { commands, notUnderstood } = await readLine(given);
   return notUnderstood === null ? commands.slice(0, MAX_SHOWN) : [];
 }
 
@@ -171,10 +173,14 @@ function judgeVariables(j: Judging, { variables, text }: SimpleCommand, programs
 }
 
 /** Variables given beside a command: those that are not free are never covered by a list of programs. */
-export function judgeEnvironment(j: Judging, value: Json, programs: Programs): boolean {
+export function judgeEnvironment(
+  j: Judging,
+  names: readonly string[],
+  programs: Programs,
+): boolean {
   const { denied: never, free } = programs.rules.environment;
   const before = j.findings.length;
-  for (const name of typeof value === "object" && value !== null ? Object.keys(value) : []) {
+  for (const name of names) {
     const at = { ...j, at: `${j.at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}` };
     // http_proxy works like HTTP_PROXY.
     const rule = match(never, name.toUpperCase());
@@ -279,13 +285,11 @@ async function judgeProgram(
       `nothing says which options of ${listName} are harmless (commands.grammar)`,
       rule,
     );
-  const why = unexplained(
-    args.map(({ value }) => value ?? ""),
-    grammar,
-  );
+  const words = args.map(({ value }) => value).filter((value) => value !== null);
+  const why = unexplained(words, grammar);
   if (why !== null) return ask(j, text, `${listName}: ${why}`, rule);
   const most = programs.rules.maxOperands.get(listName);
-  const operands = args.filter(({ value }) => value !== null && !/^-./.test(value)).length;
+  const operands = words.filter((word) => !/^-./.test(word)).length;
   if (most !== undefined && operands > most)
     ask(j, text, `${listName} with more than ${most} operands may write`, rule);
 }

@@ -51,8 +51,10 @@ function namesIn(list: string): string[] {
 export function unexplained(args: readonly string[], grammar: Grammar): string | null {
   const operands: string[] = [];
   let ended = false;
-  for (let index = 0; index < args.length; index++) {
-    const word = args[index] ?? "";
+  /** Words up to here are values of options before them. */
+  let next = 0;
+  for (const [index, word] of args.entries()) {
+    if (index < next) continue;
     if (ended || word === "-" || !word.startsWith("-")) operands.push(word);
     else if (word === "--") ended = true;
     else {
@@ -61,7 +63,7 @@ export function unexplained(args: readonly string[], grammar: Grammar): string |
         : takenByShort(word, grammar);
       if (taken === null) return `its option ${word} is not known to be harmless`;
       if (index + taken >= args.length) return `the value of its option ${word} is missing`;
-      index += taken;
+      next = index + taken + 1;
     }
   }
   if (operands.length > grammar.operands)

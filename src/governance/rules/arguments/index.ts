@@ -2,7 +2,6 @@
 import { lstat } from "node:fs/promises";
 import type { Json, JsonObject, Mode } from "../../../contract/call.ts";
 import type { CommandVerdict } from "../../../contract/effect.ts";
-import type { EgressRules } from "../../../reach/egress/egress.ts";
 import type { Tool, Touch } from "../../../contract/tool.ts";
 import { valueAt } from "../../../util/json/json.ts";
 import { quote } from "../../../util/text/quote.ts";
@@ -12,13 +11,13 @@ import { commandVerdicts, judgeArgv, judgeCommandLine, judgeEnvironment } from "
 import { asked, denied, waived, type Judging } from "./finding.ts";
 import type { Programs } from "./programs.ts";
 import { asAgreed, judgeNetwork } from "./network.ts";
-import { judgedHosts, judgeUrl, withinLimit } from "./urls.ts";
+import { type HostRulesOfTool, judgedHosts, judgeUrl, withinLimit } from "./urls.ts";
 
 /** What the rules come to for one tool. */
 export interface ToolArguments {
   readonly touches: readonly Touch[];
   readonly programs: Programs;
-  readonly hosts: EgressRules;
+  readonly hosts: HostRulesOfTool;
   readonly maxReadBytes: Ruled<number>;
   readonly maxWriteBytes: Ruled<number>;
   /** What the mode says to a call of it. */
@@ -94,7 +93,7 @@ export async function judgeCommands(
 }
 
 /** The rules for hosts of one call: those of its tool, and the hosts that the gate has judged. */
-export function hostsForCall(tool: ToolArguments, given: JsonObject): EgressRules {
+export function hostsForCall(tool: ToolArguments, given: JsonObject): HostRulesOfTool {
   const judged = judgedHosts(tool.hosts, tool.touches, (touch) => valuesAt(given, touch));
   const reachesOut = tool.touches.some(
     (touch) => touch.kind === "network" && valueAt(given, touch.argument) === true,
@@ -106,10 +105,11 @@ export function hostsForCall(tool: ToolArguments, given: JsonObject): EgressRule
 async function judge(j: Judging, touch: Touch, value: Json, tool: ToolArguments): Promise<boolean> {
   const { kind } = touch;
   if (kind === "text") return judgeText(j, value, tool);
-  if (kind === "env") return judgeEnvironment(j, value, tool.programs);
+  if (kind === "env" && isObject(value))
+    return judgeEnvironment(j, Object.keys(value), tool.programs);
   if (kind === "network") return judgeNetwork(j, value, tool.hosts);
   if (kind === "argv" && isTexts(value)) return judgeArgv(j, value, tool.programs);
-  if (typeof value !== "string") {
+  if (kind === "env" || typeof value !== "string") {
     wrongType(j, kind, value);
     return false;
   }
@@ -196,22 +196,26 @@ function tooLarge(
 }
 
 const REFUSED_AS = {
-  path: "path_forbidden",
-  command: "command_forbidden",
-  argv: "command_forbidden",
-  url: "egress_blocked",
+  path: { reason: "path_forbidden", expected: "text" },
+  command: { reason: "command_forbidden", expected: "text" },
+  argv: { reason: "command_forbidden", expected: "a list of texts" },
+  env: { reason: "env_forbidden", expected: "an object of variables" },
+  url: { reason: "egress_blocked", expected: "text" },
 } as const;
 
 function wrongType(j: Judging, kind: keyof typeof REFUSED_AS, value: Json): void {
-  const expected = kind === "argv" ? "a list of texts" : "text";
+  const { reason, expected } = REFUSED_AS[kind];
   denied(j, {
-    reason: REFUSED_AS[kind],
+    reason,
     value: quote(JSON.stringify(value)),
     message: `expected ${expected}, got ${Array.isArray(value) ? "a list" : typeof value}`,
     suggestion: `give ${expected}`,
     rule: { at: "built in", text: "what cannot be judged is refused" },
   });
 }
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isTexts = (value: Json): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");

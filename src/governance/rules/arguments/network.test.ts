@@ -47,6 +47,15 @@ test("a list of programs does not cover variables; denied ones are refused whate
     expect(await judge({ env: { [name]: "x" } })).toEqual([`deny env_forbidden /env/${name}`]);
 });
 
+test("variables in another form than an object cannot be judged, and are refused", async () => {
+  for (const env of ["LD_PRELOAD=x", 5])
+    expect(await judge({ env })).toEqual(["deny env_forbidden /env"]);
+  expect(await judge({ env: ["LD_PRELOAD=x", { LANG: "C" }, null] })).toEqual([
+    "deny env_forbidden /env/0",
+    "deny env_forbidden /env/2",
+  ]);
+});
+
 test("network is asked about, refused or left to the list of hosts, as the policy says", async () => {
   expect(await judge({ network: true })).toEqual(["ask host_asks /network"]);
   expect(await judge({ network: true }, governed("none"))).toEqual([

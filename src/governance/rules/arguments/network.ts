@@ -1,15 +1,13 @@
 // What it means that a program may reach out: to the hosts that the rules name, or to any public one if a person
 // agrees.
 import type { Json } from "../../../contract/call.ts";
-import type { EgressRules } from "../../../reach/egress/egress.ts";
 import { asked, denied, type Judging } from "./finding.ts";
-
-const BUILT_IN = { at: "built in", text: "reaching out is asked about" };
+import type { HostRulesOfTool } from "./urls.ts";
 
 /** False: reaching out is never covered by a list of programs. */
-export function judgeNetwork(j: Judging, value: Json, hosts: EgressRules): boolean {
+export function judgeNetwork(j: Judging, value: Json, hosts: HostRulesOfTool): boolean {
   if (value !== true) return true;
-  const rule = hosts.ruleOf?.("policy", "") ?? BUILT_IN;
+  const rule = hosts.ruleOf("policy", "");
   const suggestion = "leave it out when the program needs no network";
   if (hosts.policy === "none")
     denied(j, {
@@ -31,6 +29,6 @@ export function judgeNetwork(j: Judging, value: Json, hosts: EgressRules): boole
 }
 
 /** For the guard: a person has agreed to what `judgeNetwork` asked about. */
-export function asAgreed(rules: EgressRules): EgressRules {
+export function asAgreed(rules: HostRulesOfTool): HostRulesOfTool {
   return rules.policy === "ask_new" ? { ...rules, policy: "public" } : rules;
 }

@@ -220,6 +220,25 @@ describe("writing", () => {
     ]);
   });
 
+  test("a tool of another class that writes is asked about, or refused, as writers are", async () => {
+    const download = writer(undefined, { effects: "network", risk: "moderate" });
+    expect(await said("x", { tool: download })).toEqual(["ask path_asks"]);
+    const never = governed({ "system_write:\n    NORMAL: run": "system_write:\n    NORMAL: no" });
+    const [finding] = await judge("x", { tool: download, governance: never });
+    expect(finding).toMatchObject({
+      kind: "deny",
+      reason: "mode_forbids",
+      message: '"x" may not be written in mode NORMAL',
+      rule: { text: expect.stringContaining("no") as string },
+    });
+    // A new folder holds no content.
+    const touches: Touch[] = [
+      { argument: "/path", kind: "path", access: "write", makes: "folder" },
+    ];
+    const mkdir = writer(touches, { effects: "network", risk: "moderate" });
+    expect(await said("x", { tool: mkdir, governance: never })).toEqual([]);
+  });
+
   test("components are compared: envx and .environment differ as they should", async () => {
     expect(await said("env", { tool: writer() })).toEqual([]);
     expect(await said("x.sofa", { tool: writer() })).toEqual([]);

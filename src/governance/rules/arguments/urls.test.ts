@@ -206,8 +206,40 @@ describe("the policy of the class, or of the tool", () => {
     expect(await said("https://xn--mnchen-3ya.example/", governance)).toEqual([]);
   });
 
-  test("what is no text cannot be judged", async () => {
+  test("what is no text cannot be judged, and lets the guard through to no host", async () => {
     expect(await said(5)).toEqual(["deny egress_blocked"]);
+    const tool = testTool({ touches: [{ argument: "/url", kind: "url" }] });
+    const url = ["https://one.example/", 5, "https://two.example/"];
+    expect([...general.hostsFor({ tool, arguments: { url } }).judged]).toEqual([
+      "one.example",
+      "two.example",
+    ]);
+  });
+
+  test("a limit of the capsule narrows the policy and names itself; ports and blocks stay the file's", async () => {
+    const egress = { reach: "list", rule: "capsule c: autonomy 2" } as const;
+    const tool = testTool({ effects: "network", touches: [{ argument: "/url", kind: "url" }] });
+    const judged = async (url: string, governance = general) =>
+      governance.judgeArguments({
+        caller: testCaller(),
+        tool,
+        arguments: { url },
+        sessionId: null,
+        mode: "NORMAL",
+        egress,
+      });
+    expect(await judged("https://new.example.org/")).toMatchObject([
+      { kind: "deny", rule: { at: "capsule c: autonomy 2", text: "egress: list" } },
+    ]);
+    for (const url of ["https://github.com:9/", "https://x.local/"])
+      expect(await judged(url)).toMatchObject([
+        { kind: "deny", rule: { at: expect.stringMatching(/^tools\.yaml:\d+$/) as string } },
+      ]);
+    // What reaches nothing is not widened, and what is as narrow already keeps its own rule.
+    for (const policy of ["none", "list"])
+      expect(await judged("https://new.example.org/", own(`{ policy: ${policy} }`))).toMatchObject([
+        { kind: "deny", rule: { text: expect.stringContaining(`policy: ${policy}`) as string } },
+      ]);
   });
 });
 

@@ -8,12 +8,15 @@ import { quote } from "../../../util/text/quote.ts";
 import type { HostOverride, HostRules } from "../files/hosts.ts";
 import { asked, denied, type Judging } from "./finding.ts";
 
+/** Rules that can say where each of them is written. */
+export type HostRulesOfTool = EgressRules & Required<Pick<EgressRules, "ruleOf">>;
+
 /** The general rules with those of one tool. */
 export function hostsOf(
   rules: HostRules,
   override: HostOverride | null,
   effects: Effects,
-): EgressRules {
+): HostRulesOfTool {
   const ports = override?.ports ?? rules.ports;
   const policy = override?.policy ?? rules.policy[effects];
   const allowed = override?.allowed ?? rules.allowed;
@@ -23,7 +26,7 @@ export function hostsOf(
     [...rules.private, ...(override?.private ?? [])].map(({ value }) => value),
   );
   const blockedBy = (host: string) => blocked.find(({ value }) => hostMatches(value, host));
-  return Object.freeze<EgressRules>({
+  return Object.freeze<HostRulesOfTool>({
     schemes: [...rules.schemes],
     ports: [...ports.value],
     policy: policy.value,
@@ -42,13 +45,16 @@ export function hostsOf(
 }
 
 /** The rules as far as a capsule leaves them. */
-export function withinLimit(rules: EgressRules, limit: EgressLimit | undefined): EgressRules {
+export function withinLimit(
+  rules: HostRulesOfTool,
+  limit: EgressLimit | undefined,
+): HostRulesOfTool {
   if (!limit || rules.policy === "none" || rules.policy === limit.reach) return rules;
   const own = { at: limit.rule, text: `egress: ${limit.reach}` };
   return {
     ...rules,
     policy: limit.reach,
-    ruleOf: (what, host) => (what === "policy" ? own : (rules.ruleOf?.(what, host) ?? own)),
+    ruleOf: (what, host) => (what === "policy" ? own : rules.ruleOf(what, host)),
   };
 }
 
