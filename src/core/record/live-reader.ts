@@ -34,11 +34,7 @@ export interface Reader {
   wake: () => void;
 }
 
-export const newReader = (
-  caller: Caller,
-  callerNow: () => Caller,
-  everyone: boolean,
-): Reader => ({
+export const newReader = (caller: Caller, callerNow: () => Caller, everyone: boolean): Reader => ({
   caller,
   callerNow,
   everyone,
