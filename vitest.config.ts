@@ -73,7 +73,8 @@ export default defineConfig({
     hookTimeout: 30_000,
     // Most tests wait more than they compute.
     maxWorkers: 3,
-    // Where others share the machine, one attempt may come too late; what is broken fails twice, and a second try is told.
+    // Where others share the machine, one attempt may come too late; what is broken fails twice, and a second try is
+    // told.
     retry: process.env["CI"] ? 1 : 0,
     // The usual second is too short on a busy machine; what holds is seen at once all the same.
     expect: { poll: { timeout: 15_000 } },

@@ -2,7 +2,10 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-/** The package adds its style element while it loads; the content security policy forbids that, so its file is imported. */
+/**
+ * The package adds its style element while it loads; the content security policy forbids that, so its file is
+ * imported.
+ */
 const toasterStyles: Plugin = {
   name: "toaster-styles",
   enforce: "pre",
@@ -12,7 +15,9 @@ const toasterStyles: Plugin = {
   },
 };
 
-/** The editor's rules go into a constructed style sheet, as they do in a shadow root, instead of into a style element. */
+/**
+ * The editor's rules go into a constructed style sheet, as they do in a shadow root, instead of into a style element.
+ */
 const editorStyles: Plugin = {
   name: "editor-styles",
   enforce: "pre",

@@ -1,5 +1,5 @@
-// What the clients of MCP sessions have read from outside: collected while governance minds it, and handed to the engine
-// with their next calls. Kept by this instance in memory, bounded.
+// What the clients of MCP sessions have read from outside: collected while governance minds it, and handed to the
+// engine with their next calls. Kept by this instance in memory, bounded.
 import { LRUCache } from "lru-cache";
 import type { Caller, Outcome } from "../contract/call.ts";
 import { readBy, withSource, type TaintSource } from "../contract/taint.ts";

@@ -206,7 +206,9 @@ export interface CallRequest {
   readonly client?: ClientSide;
   /** Made by a call that does nothing meanwhile: the place that one holds among those that run is enough for both. */
   readonly sharesSlot?: true;
-  /** Content from outside that whoever makes the call has read. Set by this server alone, never from a client's words. */
+  /**
+   * Content from outside that whoever makes the call has read. Set by this server alone, never from a client's words.
+   */
   readonly taint?: readonly Taint[];
 }
 
@@ -315,8 +317,8 @@ type InnerRequest = Pick<
 > & { readonly metadata?: JsonObject };
 
 /**
- * The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. It is
- * tainted as its parent is, where its maker does not say more.
+ * The request of a call that another call makes; `metadata` says whose it is and how deep. Refuses to go too deep. It
+ * is tainted as its parent is, where its maker does not say more.
  */
 export function innerRequest(
   parent: CallParent,

@@ -26,7 +26,8 @@ export async function runReferee(url: string, set: RequirementSet): Promise<Map<
     for (const folder of await readdir(output)) {
       const [, scenario] = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(folder) ?? [];
       if (scenario === undefined) continue;
-      const text = await readFile(join(output, folder, "checks.json"), "utf8").catch(() => "[]"); // cut off by the limit
+      // Cut off by the limit where it is missing.
+      const text = await readFile(join(output, folder, "checks.json"), "utf8").catch(() => "[]");
       found.set(scenario, JSON.parse(text) as Check[]);
     }
     return found;

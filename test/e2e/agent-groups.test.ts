@@ -1,4 +1,5 @@
-// Agents that work together, what their models say on the ledger, and questions inside a chat, with a model on the wire.
+// Agents that work together, what their models say on the ledger, and questions inside a chat, with a model on the
+// wire.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, until } from "../fixtures/contract.ts";

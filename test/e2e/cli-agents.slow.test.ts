@@ -1,4 +1,5 @@
-// `ostiary agents`, `personas`, `models` and versions of `capsules` as a script uses them: the real program, with --json.
+// `ostiary agents`, `personas`, `models` and versions of `capsules` as a script uses them: the real program, with
+// --json.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

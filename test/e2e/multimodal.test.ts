@@ -1,4 +1,5 @@
-// Pictures and speech through the doors: models that capsules name, files with links, pictures in chats, what is recorded.
+// Pictures and speech through the doors: models that capsules name, files with links, pictures in chats, what is
+// recorded.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { conforms, newUser, until } from "../fixtures/contract.ts";

@@ -1,4 +1,5 @@
-// The tool step of a pipeline over its doors: the registry that it chooses from, how one tool ends, and the step itself.
+// The tool step of a pipeline over its doors: the registry that it chooses from, how one tool ends, and the step
+// itself.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 // `npm run test:faults`: what holds when the process dies or the disk does not take any more. OSTIARY_FAULT_RUNS
-// changes how often it is killed (200); with fewer, Kafka is away for 15 seconds instead of two minutes. `-- --json file`
-// also writes the results there.
+// changes how often it is killed (200); with fewer, Kafka is away for 15 seconds instead of two minutes. `-- --json
+// file` also writes the results there.
 import { parseArgs } from "node:util";
 import { freshBundle } from "../../bench/bundle.ts";
 import { kafkaDown } from "./kafka.ts";

@@ -1,6 +1,6 @@
-// `npm run scoreboard [-- --only 1,4,33] [-- --from folder] [-- --long] [-- --json file]`: every check with what was tried,
-// what held and its positive control, or why it was not run. With --from nothing is run: results of commands that already
-// ran are read, `<command>.json` and `<command>.log`.
+// `npm run scoreboard [-- --only 1,4,33] [-- --from folder] [-- --long] [-- --json file]`: every check with what was
+// tried, what held and its positive control, or why it was not run. With --from nothing is run: results of commands
+// that already ran are read, `<command>.json` and `<command>.log`.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// `npm run probes [-- 9 16] [-- --json file] [-- --seed 1]`: the checks of the scoreboard that no other command makes, each
-// against a server process of its own.
+// `npm run probes [-- 9 16] [-- --json file] [-- --seed 1]`: the checks of the scoreboard that no other command
+// makes, each against a server process of its own.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { openTarget, removeCopies, type OpenTarget } from "../attack/target.ts";

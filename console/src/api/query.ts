@@ -81,8 +81,8 @@ const rowsOf = <R>({ pages }: InfiniteData<PageOf<R>>): readonly R[] =>
   pages.flatMap(({ items }) => items);
 
 /**
- * Changes something on the server, waits for its answer, then makes the nouns in `refreshes` stale. A failure is shown as
- * a message unless `quiet` (the form shows it then).
+ * Changes something on the server, waits for its answer, then makes the nouns in `refreshes` stale. A failure is
+ * shown as a message unless `quiet` (the form shows it then).
  */
 export function useChange<I, T>(
   change: (input: I) => Promise<T>,

@@ -1,6 +1,6 @@
-// package.json in its two forms. In this repository the exports name the TypeScript sources, which Node, tsc, vitest and
-// esbuild all read through the workspace link. A tarball holds built JavaScript instead: Node does not strip types
-// below node_modules. `npm pack` runs `publish` before it (prepack) and `develop` after it (postpack).
+// package.json in its two forms. In this repository the exports name the TypeScript sources, which Node, tsc, vitest
+// and esbuild all read through the workspace link. A tarball holds built JavaScript instead: Node does not strip
+// types below node_modules. `npm pack` runs `publish` before it (prepack) and `develop` after it (postpack).
 //   node scripts/manifest.ts publish|develop [folder]
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

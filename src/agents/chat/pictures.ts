@@ -1,4 +1,5 @@
-// Pictures in a conversation: those a person sends, checked before a turn begins, and those a model reads and gives out.
+// Pictures in a conversation: those a person sends, checked before a turn begins, and those a model reads and gives
+// out.
 import { AppError } from "../../contract/errors.ts";
 import type { ModelImage } from "../../contract/powers/model.ts";
 import { PICTURES, type Assets } from "../../storage/assets/assets.ts";

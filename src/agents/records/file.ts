@@ -1,4 +1,5 @@
-// A file of agents as text: read with the place of every fault, and written so that the same records give the same text.
+// A file of agents as text: read with the place of every fault, and written so that the same records give the same
+// text.
 import { Document, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from "yaml";
 import { AppError, type FieldFault } from "../../contract/errors.ts";
 import { nearest } from "../../util/text/nearest.ts";

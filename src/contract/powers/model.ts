@@ -117,7 +117,10 @@ export interface ModelToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: JsonObject;
-  /** The model wrote arguments that are no JSON object: their text, cut. `arguments` is empty, and the call must not run. */
+  /**
+   * The model wrote arguments that are no JSON object: their text, cut. `arguments` is empty, and the call must not
+   * run.
+   */
   readonly unreadable?: string;
 }
 

@@ -1,5 +1,5 @@
-// The tool must be linked to the capsule the caller acts through. Without a capsule there are no tools. What the capsule
-// says about their use is collected here, and acted on by the stages arguments and approval.
+// The tool must be linked to the capsule the caller acts through. Without a capsule there are no tools. What the
+// capsule says about their use is collected here, and acted on by the stages arguments and approval.
 import type { CapsuleRules } from "../../contract/agent-config.ts";
 import type { Ask, Subject } from "../../contract/subject.ts";
 import type { Tool } from "../../contract/tool.ts";

@@ -8,7 +8,10 @@ type Matches = (tool: Judged) => boolean;
 
 const DRAWS_DIAGRAMS = "ai/render_diagram";
 
-/** Up to here every tool asks and nothing reaches out; up to there the dangerous ones ask and listed hosts are reached. */
+/**
+ * Up to here every tool asks and nothing reaches out; up to there the dangerous ones ask and listed hosts are
+ * reached.
+ */
 const ASKS_ALWAYS = 3;
 const ASKS_DANGEROUS = 6;
 

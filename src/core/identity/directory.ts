@@ -66,8 +66,8 @@ export interface Directory extends CapsuleAdmin, PersonaAdmin {
   /** Switches a tool on or off for everybody; effective with the next call. */
   switchTool(actor: Caller, name: string, enabled: boolean): Promise<void>;
   /**
-   * Whoever would call: a key by its id, a user by theirs with the key they used last, or without one in the console. For
-   * `explain --as`, which must say what that caller would hear.
+   * Whoever would call: a key by its id, a user by theirs with the key they used last, or without one in the console.
+   * For `explain --as`, which must say what that caller would hear.
    */
   callerFor(actor: Caller, userOrKey: string): Promise<Caller>;
   /** What people call the caller and their tenant; null where the row is gone. */

@@ -1,4 +1,5 @@
-// The families that events of the server change. Within a group, and group by group, they stand in the order of the page.
+// The families that events of the server change. Within a group, and group by group, they stand in the order of the
+// page.
 import { counter, histogram, setGauge } from "./exposition.ts";
 
 const CALL_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];

@@ -41,6 +41,7 @@ export const quoted = (text: string): string =>
 /** Of an exception of the driver only the first line is for others, without its colours, calls and paths. */
 export function firstLine(cause: unknown): string {
   const text = cause instanceof Error ? cause.message : String(cause);
-  const line = text.replaceAll(/\u001b\[[0-9;]*m/g, "").split("\n", 1)[0] ?? ""; // eslint-disable-line no-control-regex -- colours
+  // eslint-disable-next-line no-control-regex -- colours
+  const line = text.replaceAll(/\u001b\[[0-9;]*m/g, "").split("\n", 1)[0] ?? "";
   return line.replace(/^[a-zA-Z]+\.[a-zA-Z]+: /, "").slice(0, 300);
 }

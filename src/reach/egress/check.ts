@@ -91,7 +91,8 @@ function within<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     // The reason of a cancel need not be an error.
-    const onAbort = (): void => end(() => reject(signal.reason)); // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    const onAbort = (): void => end(() => reject(signal.reason));
     const timer = setTimeout(() => end(() => reject(late())), ms);
     const end = (settle: () => void): void => {
       clearTimeout(timer);

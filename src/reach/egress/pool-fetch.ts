@@ -20,7 +20,8 @@ export function fetchOver(
     const body = textOf(init.body);
     const headers = headersOf(init);
     // The reason of a cancel need not be an error.
-    if (signal?.aborted) return reject(signal.reason); // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    if (signal?.aborted) return reject(signal.reason);
     const answer = answering(url.host, options.maxBytes ?? DEFAULT_MAX_BYTES, resolve, reject, () =>
       signal?.removeEventListener("abort", onAbort),
     );

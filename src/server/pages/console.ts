@@ -21,8 +21,8 @@ const COOKIE = "ostiary_session";
 const MAX_SIGN_IN_BYTES = 4_096;
 
 /**
- * First segments of the pages of the web application (`console/src/app/router.tsx`). `a`, `e` and `x` are short links to
- * an approval, an execution and its explanation.
+ * First segments of the pages of the web application (`console/src/app/router.tsx`). `a`, `e` and `x` are short links
+ * to an approval, an execution and its explanation.
  */
 export const CONSOLE_PAGES = [
   "executions",

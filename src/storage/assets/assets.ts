@@ -1,5 +1,5 @@
-// Files that models made and people sent: bounded, with their type, kept for their owner. What is served of them is never
-// run by a browser.
+// Files that models made and people sent: bounded, with their type, kept for their owner. What is served of them is
+// never run by a browser.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";

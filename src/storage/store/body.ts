@@ -71,8 +71,8 @@ export interface EndBody {
 }
 
 /**
- * How a field of a start is written. `cached`: the same for all calls of one caller to one tool. `always`: with every call.
- * `unusual`: left out while it has its usual value (`USUAL_START`).
+ * How a field of a start is written. `cached`: the same for all calls of one caller to one tool. `always`: with every
+ * call. `unusual`: left out while it has its usual value (`USUAL_START`).
  */
 type StartPart = "cached" | "always" | "unusual";
 

@@ -1,5 +1,5 @@
-// The same masking for large values: long texts go to the thread, and the walk over the rest pauses whenever its turn on
-// the main thread is over.
+// The same masking for large values: long texts go to the thread, and the walk over the rest pauses whenever its turn
+// on the main thread is over.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { mainThread, type SliceEnd } from "../async/time-slices.ts";
 import type { Program } from "./commands.ts";

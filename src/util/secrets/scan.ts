@@ -1,9 +1,9 @@
-// One pass over a text for many words at once. Three characters, whatever their case, say which detectors are asked about
-// the place; nearly all places of nearly all texts have none.
+// One pass over a text for many words at once. Three characters, whatever their case, say which detectors are asked
+// about the place; nearly all places of nearly all texts have none.
 //
-// The cost of the whole pass is in proportion to the length of the text, whatever the text says. Each detector keeps one of
-// two rules: it looks at a bounded, short stretch, or it remembers in `Found` how far it has looked and does not look at the
-// same stretch again from the next place.
+// The cost of the whole pass is in proportion to the length of the text, whatever the text says. Each detector keeps
+// one of two rules: it looks at a bounded, short stretch, or it remembers in `Found` how far it has looked and does
+// not look at the same stretch again from the next place.
 
 export interface Span {
   readonly start: number;

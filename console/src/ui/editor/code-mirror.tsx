@@ -167,8 +167,8 @@ export function CodeMirror(props: EditorProps) {
 }
 
 /**
- * Text over a selection is put in by the editor itself. Left to the browser, that joins lines with style attributes, which
- * the content security policy forbids.
+ * Text over a selection is put in by the editor itself. Left to the browser, that joins lines with style attributes,
+ * which the content security policy forbids.
  */
 const replacing = EditorView.domEventHandlers({
   beforeinput(event, view) {

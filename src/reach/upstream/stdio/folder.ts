@@ -25,8 +25,9 @@ const UIDS = 10_000;
 const ENTER = 0o001;
 
 /**
- * `<dataDir>/servers/<name>@…`, or elsewhere on the machine where that is closed to the users of boxes, as root's data folder
- * is. Users who bring credentials of their own get a folder each, and so does each user that it is to run as.
+ * `<dataDir>/servers/<name>@…`, or elsewhere on the machine where that is closed to the users of boxes, as root's
+ * data folder is. Users who bring credentials of their own get a folder each, and so does each user that it is to run
+ * as.
  */
 export async function ownFolder(
   row: Whose,

@@ -1,6 +1,7 @@
 import type { ColumnTypes } from "./index.ts";
 
-// A capability keeps its id and its first day whatever becomes of its definition. What is there already counts from now.
+// A capability keeps its id and its first day whatever becomes of its definition. What is there already counts from
+// now.
 export const capabilities = (t: ColumnTypes): string[] => {
   const hex = (bytes: number): string => `lower(hex(randomblob(${bytes})))`;
   const [id, now] =

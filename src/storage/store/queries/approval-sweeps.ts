@@ -1,4 +1,5 @@
-// Approvals that the background work looks for: run out, decided but not carried out, or out of step with their execution.
+// Approvals that the background work looks for: run out, decided but not carried out, or out of step with their
+// execution.
 import { sql, type SqlBool } from "kysely";
 import type { Store } from "../store.ts";
 import type { ApprovalReads } from "./approval-reads.ts";

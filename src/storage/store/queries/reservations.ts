@@ -1,4 +1,5 @@
-// Reservations against a budget: each is a batch that is refused where it does not fit, so that two cannot take the same rest.
+// Reservations against a budget: each is a batch that is refused where it does not fit, so that two cannot take the
+// same rest.
 import { sql, type Expression, type SqlBool } from "kysely";
 import { guard, isGuarded, type Database } from "../database.ts";
 import type { Store } from "../store.ts";

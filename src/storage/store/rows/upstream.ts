@@ -80,7 +80,8 @@ export interface ServerSettings {
 
 export interface ServerRow {
   /**
-   * Also the first part of its tools' names: [a-z][a-z0-9_-]{0,31}, none of the ten categories. Unique over all tenants.
+   * Also the first part of its tools' names: [a-z][a-z0-9_-]{0,31}, none of the ten categories. Unique over all
+   * tenants.
    */
   readonly name: string;
   readonly tenantId: string;
