@@ -54,6 +54,8 @@ export function useTurnStream(turnId: string | null): LiveTurn {
       calls: withCall(before, data, textOf(data["status"])),
     }));
     source.addEventListener("question", () => refresh());
+    // A result may have brought content from outside, which the session shows.
+    source.addEventListener("tool_result", () => refresh(["sessions"]));
     source.addEventListener("done", () => {
       source.close();
       refresh();
@@ -63,9 +65,8 @@ export function useTurnStream(turnId: string | null): LiveTurn {
   return turn;
 }
 
-function refresh(): void {
-  for (const noun of ["sessions", "messages", "turns"])
-    void queryClient.invalidateQueries({ queryKey: [noun] });
+function refresh(nouns: readonly string[] = ["sessions", "messages", "turns"]): void {
+  for (const noun of nouns) void queryClient.invalidateQueries({ queryKey: [noun] });
 }
 
 function withCall({ calls }: LiveTurn, data: Data, status: string): readonly LiveCall[] {
