@@ -16,7 +16,7 @@ import {
   placeOf,
   type Place,
 } from "../connect/plan.ts";
-import { checksum, replaceFile, textAt } from "../connect/receipt.ts";
+import { checksum, replaceFile, textAt, type Receipt } from "../connect/receipt.ts";
 import { readKey } from "../client/data-dir.ts";
 import { CliError, usage } from "../client/fail.ts";
 
@@ -28,7 +28,7 @@ interface Options {
   dryRun?: boolean;
 }
 
-/** What a level means to whoever lets an agent in. */
+/** What a level means for the agent that gets the key. */
 const MEANS: Readonly<Record<Level, string>> = {
   view_only: "it only sees tools",
   execute_basic: "safe tools only",
@@ -97,49 +97,26 @@ async function connectOne(
 ): Promise<object> {
   const { client, path, scope, receipts } = place;
   const { term } = cli;
-  // A file that cannot be edited is found out before a key is made for it.
+  // A file that cannot be edited must be reported before a key is made for it.
   const before = textAt(path);
   const present = entryIn(place, before ?? "");
   const admin = await cli.connect("admin");
   if (!options.print && !installed(machineOf(cli)).includes(client))
     term.note(`${client.title} was not found here`);
-  if (options.dryRun) {
-    const key = readKey(receipts.keyFile) ?? "ost_…";
-    const next = withEntry(
-      place,
-      before ?? "",
-      client.entry(addressOf(place, admin.url, key, cli)),
-    );
-    showDiff(cli, place, before ?? "", next, key);
-    term.note("nothing was changed");
-    return { client: client.id, scope, file: path, changed: false, dryRun: true };
-  }
+  if (options.dryRun) return showPlan(cli, place, before, admin.url);
   const { id: keyId, secret, isNew } = await keyFor(place, admin, options);
   const address = addressOf(place, admin.url, secret, cli);
   const entry = client.entry(address);
-  const note = { client: client.id, keyId, url: admin.url, at: new Date().toISOString() };
+  const receipt = { client: client.id, keyId, url: admin.url, at: new Date().toISOString() };
   let changed = false;
   if (options.print) {
-    receipts.write({ ...note, file: null, left: null, existed: before !== null });
+    receipts.write({ ...receipt, file: null, left: null, existed: before !== null });
     if (!cli.flags.json) term.print(snippetOf(client, entry));
   } else {
     const after = withEntry(place, before ?? "", entry);
     changed = after !== before;
     if (changed) {
-      const former = receipts.read();
-      // Over an entry of ours the backup stays what it was before the first one.
-      if (present === undefined || former === null)
-        receipts.keep(
-          "backup",
-          present === undefined ? (before ?? "") : withoutEntry(place, before ?? ""),
-        );
-      replaceFile(path, after);
-      receipts.write({
-        ...note,
-        file: path,
-        left: checksum(after),
-        existed: present === undefined || former === null ? before !== null : former.existed,
-      });
+      writeEntry(place, { before, after, isPresent: present !== undefined, receipt });
       showDiff(cli, place, before ?? "", after, secret);
       term.note(`wrote ${path}   (backup kept)`);
     } else term.note(`${client.title} is connected already: ${path}`);
@@ -149,13 +126,8 @@ async function connectOne(
     const { level } = options;
     term.note(`user ${client.id}, key ${keyId}${capsule}, level ${level}: ${MEANS[level]}`);
   }
-  if (client.keyInFile) term.note(`its key is in ${receipts.keyFile}, readable by you only`);
-  else if (address.isReferred)
-    term.note(
-      `its key is not in the file; start ${client.title} with ${KEY_VARIABLE} set: export ${KEY_VARIABLE}="$(cat ${receipts.keyFile})"`,
-    );
-  else term.note(`its key is written in that file: keep it to yourself`);
-  const [seen, all] = await looked(cli, admin, secret);
+  term.note(whereKeyIs(place, address));
+  const [seen, all] = await checked(cli, admin, secret);
   term.note(`✓ connected — protocol ${seen.protocol}, sees ${seen.tools} of ${all.tools} tools`);
   term.note(
     `undo with: ostiary disconnect ${client.id}${scope === "user" ? "" : " --scope project"}`,
@@ -173,7 +145,49 @@ async function connectOne(
   };
 }
 
-function looked(cli: Cli, admin: Api, key: string): Promise<[Seen, Seen]> {
+/** `--dry-run`: the entry as it would be written, with the present key if there is one. */
+function showPlan(cli: Cli, place: Place, before: string | null, url: string): object {
+  const { client, path, scope, receipts } = place;
+  const key = readKey(receipts.keyFile) ?? "ost_…";
+  const next = withEntry(place, before ?? "", client.entry(addressOf(place, url, key, cli)));
+  showDiff(cli, place, before ?? "", next, key);
+  cli.term.note("nothing was changed");
+  return { client: client.id, scope, file: path, changed: false, dryRun: true };
+}
+
+function writeEntry(
+  place: Place,
+  edit: {
+    readonly before: string | null;
+    readonly after: string;
+    /** The file has an entry of ours already. */
+    readonly isPresent: boolean;
+    readonly receipt: Omit<Receipt, "file" | "left" | "existed">;
+  },
+): void {
+  const { path, receipts } = place;
+  const { before, after, isPresent, receipt } = edit;
+  const former = receipts.read();
+  // The backup of the first entry stays: a later one would contain an entry of ours.
+  if (!isPresent || former === null)
+    receipts.keep("backup", isPresent ? withoutEntry(place, before ?? "") : (before ?? ""));
+  replaceFile(path, after);
+  receipts.write({
+    ...receipt,
+    file: path,
+    left: checksum(after),
+    existed: !isPresent || former === null ? before !== null : former.existed,
+  });
+}
+
+function whereKeyIs({ client, receipts }: Place, address: ReturnType<typeof addressOf>): string {
+  if (client.keyInFile) return `its key is in ${receipts.keyFile}, readable by you only`;
+  if (address.isReferred)
+    return `its key is not in the file; start ${client.title} with ${KEY_VARIABLE} set: export ${KEY_VARIABLE}="$(cat ${receipts.keyFile})"`;
+  return `its key is written in that file: keep it to yourself`;
+}
+
+function checked(cli: Cli, admin: Api, key: string): Promise<[Seen, Seen]> {
   return Promise.all([seenWith(openApi(admin.url, key, cli)), seenWith(admin)]);
 }
 
@@ -184,7 +198,7 @@ interface StoredKey {
   readonly capsuleId: string | null;
 }
 
-/** The one it has while that is good for this server; else a new one, of a user that stands for the client. */
+/** The present key if it is valid for this server; else a new one, of a user that represents the client. */
 async function keyFor(
   { client, receipts }: Place,
   admin: Api,
@@ -202,7 +216,7 @@ async function keyFor(
       key?.level === options.level &&
       (options.capsule === undefined || key.capsuleId === options.capsule);
     if (isGood && isSame) return { id: former.keyId, secret: kept, isNew: false };
-    // Other rights are another key; nobody uses this one any more.
+    // Other rights need another key; this one is no longer used.
     if (isGood) await admin.request("DELETE", `keys/${former.keyId}`);
   }
   const user = await unlessMissing(() => admin.get(`users/${client.id}`));
@@ -226,7 +240,7 @@ async function unlessMissing<T>(ask: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** The key is not shown: what is on a screen is soon somewhere else. */
+/** The key is not shown: screens are shared and copied. */
 function showDiff(cli: Cli, { path }: Place, before: string, after: string, secret?: string): void {
   const masked = (text: string): string =>
     secret === undefined ? text : text.replaceAll(secret, "ost_…");
