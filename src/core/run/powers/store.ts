@@ -1,4 +1,4 @@
-// The caller's notes. The namespace is made from who is calling, so that no argument can name another user's.
+// The caller's notes. The namespace is derived from the caller, so that no argument can name another user's.
 import type { Call, Json } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { Store } from "../../../storage/store/store.ts";
@@ -16,97 +16,99 @@ export interface StoreSettings {
 const MAX_VALUE_BYTES = 262_144;
 const MAX_SHOWN_KEYS = 50;
 
-export function storePower({
-  memory,
-  documentation,
-  now,
-}: StoreSettings): (call: Call, signal: AbortSignal) => StorePower {
+export function storePower(
+  settings: StoreSettings,
+): (call: Call, signal: AbortSignal) => StorePower {
+  const { documentation } = settings;
   return (call, signal) =>
     untilAborted<StorePower>(
       {
-        async memoryPut({ key, namespace, value, tags = [], ttlSeconds, ifVersion }) {
-          const place = placeOf(call, namespace);
-          requireSize(value);
-          const at = now();
-          const expiresAt = ttlSeconds === undefined ? null : at + ttlSeconds * 1_000;
-          const stored = await memory.put({
-            tenantId: call.caller.tenantId,
-            namespace: place.stored,
-            key,
-            value,
-            tags,
-            at,
-            expiresAt,
-            ...(ifVersion !== undefined && { ifVersion }),
-          });
-          if (!stored) {
-            throw new AppError(
-              "CONFLICT",
-              "stale",
-              `key ${JSON.stringify(key)} does not have version ${ifVersion ?? 0}`,
-              {
-                remedy: "retrieve the entry and repeat with its version",
-              },
-            );
-          }
-          return { namespace: place.shown, ...stored, expiresAt };
-        },
-        async memoryGet(key, namespace) {
-          const place = placeOf(call, namespace);
-          const row = await memory.get(call.caller.tenantId, place.stored, key, now());
-          return row && { ...row, tags: [...row.tags], namespace: place.shown };
-        },
-        async memorySearch({ query, namespace, tags, limit, offset }) {
-          const place = placeOf(call, namespace);
-          const parsed = parseTextQuery(query);
-          if (typeof parsed === "string") throw queryInvalid(parsed);
-          const filter = {
-            tenantId: call.caller.tenantId,
-            namespace: place.stored,
-            tags,
-            now: now(),
-          };
-          const { rows, total } = await memory.search(
-            { ...filter, query: parsed },
-            { limit, offset },
-          );
-          const results = rows.map(({ value, score, ...row }) => ({
-            ...row,
-            tags: [...row.tags],
-            namespace: place.shown,
-            snippet: snippetOf(textOfJson(value), parsed.all),
-            score: Math.round(score * 1e6) / 1e6,
-          }));
-          return { results, total };
-        },
-        async memoryList({ namespace, prefix, tags, limit, offset }) {
-          const place = placeOf(call, namespace);
-          const filter = {
-            tenantId: call.caller.tenantId,
-            namespace: place.stored,
-            tags,
-            now: now(),
-          };
-          const { rows, total } = await memory.list({ ...filter, prefix }, { limit, offset });
-          return { entries: rows.map((row) => ({ ...row, tags: [...row.tags] })), total };
-        },
-        async memoryClear({ namespace, key, tags, dryRun }) {
-          const place = placeOf(call, namespace);
-          const filter = {
-            tenantId: call.caller.tenantId,
-            namespace: place.stored,
-            tags,
-            now: now(),
-          };
-          return memory.clear(
-            { ...filter, dryRun, ...(key === undefined ? {} : { key }) },
-            MAX_SHOWN_KEYS,
-          );
-        },
+        ...memoryWrites(call, settings),
+        ...memoryReads(call, settings),
         documentation: (query, options) => documentation.search(query, options),
       },
       signal,
     );
+}
+
+function memoryWrites(
+  call: Call,
+  { memory, now }: StoreSettings,
+): Pick<StorePower, "memoryPut" | "memoryClear"> {
+  return {
+    async memoryPut({ key, namespace, value, tags = [], ttlSeconds, ifVersion }) {
+      const place = placeOf(call, namespace);
+      requireSize(value);
+      const at = now();
+      const expiresAt = ttlSeconds === undefined ? null : at + ttlSeconds * 1_000;
+      const stored = await memory.put({
+        tenantId: call.caller.tenantId,
+        namespace: place.stored,
+        key,
+        value,
+        tags,
+        at,
+        expiresAt,
+        ...(ifVersion !== undefined && { ifVersion }),
+      });
+      if (!stored) {
+        throw new AppError(
+          "CONFLICT",
+          "stale",
+          `key ${JSON.stringify(key)} does not have version ${ifVersion ?? 0}`,
+          { remedy: "retrieve the entry and repeat with its version" },
+        );
+      }
+      return { namespace: place.shown, ...stored, expiresAt };
+    },
+    async memoryClear({ namespace, key, tags, dryRun }) {
+      const { filter } = filterOf(call, { namespace, tags, now: now() });
+      return memory.clear(
+        { ...filter, dryRun, ...(key === undefined ? {} : { key }) },
+        MAX_SHOWN_KEYS,
+      );
+    },
+  };
+}
+
+function memoryReads(
+  call: Call,
+  { memory, now }: StoreSettings,
+): Pick<StorePower, "memoryGet" | "memorySearch" | "memoryList"> {
+  return {
+    async memoryGet(key, namespace) {
+      const place = placeOf(call, namespace);
+      const row = await memory.get(call.caller.tenantId, place.stored, key, now());
+      return row && { ...row, tags: [...row.tags], namespace: place.shown };
+    },
+    async memorySearch({ query, namespace, tags, limit, offset }) {
+      const { filter, shown } = filterOf(call, { namespace, tags, now: now() });
+      const parsed = parseTextQuery(query);
+      if (typeof parsed === "string") throw queryInvalid(parsed);
+      const { rows, total } = await memory.search({ ...filter, query: parsed }, { limit, offset });
+      const results = rows.map(({ value, score, ...row }) => ({
+        ...row,
+        tags: [...row.tags],
+        namespace: shown,
+        snippet: snippetOf(textOfJson(value), parsed.all),
+        score: Math.round(score * 1e6) / 1e6,
+      }));
+      return { results, total };
+    },
+    async memoryList({ namespace, prefix, tags, limit, offset }) {
+      const { filter } = filterOf(call, { namespace, tags, now: now() });
+      const { rows, total } = await memory.list({ ...filter, prefix }, { limit, offset });
+      return { entries: rows.map((row) => ({ ...row, tags: [...row.tags] })), total };
+    },
+  };
+}
+
+function filterOf<T extends { readonly namespace: string | undefined; readonly now: number }>(
+  call: Call,
+  { namespace, ...rest }: T,
+) {
+  const { shown, stored } = placeOf(call, namespace);
+  return { shown, filter: { tenantId: call.caller.tenantId, namespace: stored, ...rest } };
 }
 
 /**
