@@ -16,8 +16,8 @@ import { packVerdicts, type PackedVerdicts } from "../../util/record/packed-verd
 import { FILES_LOST_REMEDY, FilesLost } from "../../util/files/watched-files.ts";
 import type { Masker } from "../../util/secrets/masker.ts";
 import type { TimeSlices } from "../../util/async/time-slices.ts";
-import { surelyFits, cutToSizeInTurns, type CutValue } from "./cut.ts";
-import { withoutPictures } from "./pictures.ts";
+import type { CutValue } from "./cut.ts";
+import { keptValues, type KeptResult } from "./kept-values.ts";
 import { createStartText } from "./start-text.ts";
 
 export interface Recorded {
@@ -122,20 +122,7 @@ export function createRecorder(p: RecorderPowers): Recorder {
     appendOf(action, call, call.startedAt, startText(call, body), body);
   /** Starts with large arguments that are still being masked: the ends wait for them. */
   const late = new Map<string, Promise<unknown>>();
-  const inTurns = { mask: p.masker.valueInSlices, turns: p.turns };
-  /** At once when the value surely fits, as nearly all do. */
-  const masked = <T extends Json>(
-    value: T,
-    maxBytes: number,
-  ): CutValue<T> | Promise<CutValue<T>> =>
-    surelyFits(value, maxBytes)
-      ? { value: p.masker.value(value), cut: null }
-      : cutToSizeInTurns(value, maxBytes, inTurns).catch(unwritten);
-  const argumentsOf = (call: Call, visible = true): ReturnType<typeof masked<JsonObject>> => {
-    // The same for a hidden tool as for one that does not exist: a difference would show which it is.
-    const isUnknown = call.tool === null || !visible;
-    return masked(call.arguments, isUnknown ? p.limits.unknownTool : p.limits.arguments);
-  };
+  const { masked, argumentsOf, resultOf } = keptValues(p);
   const start = (
     action: Action,
     call: Call,
@@ -146,19 +133,6 @@ export function createRecorder(p: RecorderPowers): Recorder {
     return kept
       .then((args) => begin(action, call, withArguments(body, args)))
       .finally(() => late.delete(call.id));
-  };
-  const resultOf = ({ recorded, output }: Outcome): KeptResult | Promise<KeptResult> => {
-    const given = withoutPictures(recorded === undefined ? output : recorded);
-    // What a runner gave is masked already.
-    const isMasked = recorded !== undefined;
-    if (!surelyFits(given, p.limits.result)) return largeResult(given, isMasked).catch(unwritten);
-    const value = isMasked ? given : p.masker.value(given);
-    return { value, cut: null, whole: value };
-  };
-  const largeResult = async (given: Json, isMasked: boolean): Promise<KeptResult> => {
-    const whole = isMasked ? given : await p.masker.valueInSlices(given);
-    const kept = await cutToSizeInTurns(whole, p.limits.result, { ...inTurns, mask: asItIs });
-    return { ...kept, whole };
   };
   const finish = (
     call: Call,
@@ -231,11 +205,6 @@ export function createRecorder(p: RecorderPowers): Recorder {
   };
 }
 
-interface KeptResult extends CutValue<Json> {
-  /** All of it, masked. */
-  readonly whole: Json;
-}
-
 const NOT_YET: CutValue<JsonObject> = { value: {}, cut: null };
 
 const withArguments = (body: WrittenStart, { value, cut }: CutValue<JsonObject>): WrittenStart => ({
@@ -243,19 +212,6 @@ const withArguments = (body: WrittenStart, { value, cut }: CutValue<JsonObject>)
   arguments: value,
   argumentsCut: cut ?? undefined,
 });
-
-function unwritten(cause: unknown): never {
-  throw new AppError(
-    "UNAVAILABLE",
-    "engine_unavailable",
-    "the record cannot be written: masking its text failed",
-    {
-      remedy: "send less at a time, or try again in a moment",
-      retryAfterSeconds: 5,
-      cause,
-    },
-  );
-}
 
 function startBody(
   call: Call,
@@ -366,8 +322,6 @@ function endBody(
     spanId: call.trace.spanId,
   };
 }
-
-const asItIs = <T>(value: T): T => value;
 
 function unlessEmpty<T extends object>(value: T): T | undefined {
   for (const _key in value) return value;
