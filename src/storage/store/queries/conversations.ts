@@ -199,14 +199,24 @@ export function messages({ kysely }: Database): Store["messages"] {
   };
 }
 
-export function turns({ kysely, batch }: Database): Store["turns"] {
-  const first = (rows: TurnsTable[]): TurnRow | null => (rows[0] ? TURN.fromRow(rows[0]) : null);
-  const held = (id: string, lease: number) =>
-    kysely
-      .updateTable("turns")
-      .where("id", "=", id)
-      .where("lease", "=", lease)
-      .where("ended_at", "is", null);
+type Turns = Store["turns"];
+
+export function turns(database: Database): Turns {
+  return { ...turnReads(database), ...turnLeases(database), ...turnChanges(database) };
+}
+
+/** The turn while this lease holds it. */
+const held = ({ kysely }: Pick<Database, "kysely">, id: string, lease: number) =>
+  kysely
+    .updateTable("turns")
+    .where("id", "=", id)
+    .where("lease", "=", lease)
+    .where("ended_at", "is", null);
+
+const first = (rows: TurnsTable[]): TurnRow | null => (rows[0] ? TURN.fromRow(rows[0]) : null);
+
+/** A turn begins and ends together with its messages and its session. */
+function turnChanges({ kysely, batch }: Database): Pick<Turns, "begin" | "save" | "end"> {
   /**
    * False where the condition of the batch did not hold. One batch after the other per session: what the guard has
    * seen holds until the writes are done.
@@ -239,6 +249,37 @@ export function turns({ kysely, batch }: Database): Store["turns"] {
         kysely.insertInto("turns").values(TURN.toRow(row)),
       ]);
     },
+    async save(id, lease, change) {
+      const rows = await held({ kysely }, id, lease)
+        .set(TURN.toChange(change))
+        .returning("id")
+        .execute();
+      return rows.length > 0;
+    },
+    end(id, lease, change, reply) {
+      const isOver = sql<SqlBool>`not exists (select 1 from turns where id = ${id} and lease = ${lease} and ended_at is null)`;
+      // Another instance may take the turn over between the first look and the write.
+      const missed = sql<SqlBool>`not exists (select 1 from turns where id = ${id} and lease = ${lease} and ended_at is not null)`;
+      return allOrNothing(id, [
+        guard(kysely, isOver),
+        held({ kysely }, id, lease).set(TURN.toChange(change)),
+        guard(kysely, missed),
+        ...(reply ? [kysely.insertInto("messages").values(messageValues(reply))] : []),
+        kysely
+          .updateTable("sessions")
+          .set({
+            turn_id: null,
+            last_seen_at: change.endedAt,
+            ...(reply ? { head_id: reply.id } : {}),
+          })
+          .where("turn_id", "=", id),
+      ]);
+    },
+  };
+}
+
+function turnReads({ kysely }: Database): Pick<Turns, "get" | "list" | "free"> {
+  return {
     async get({ tenantId, userId }, id) {
       return first(
         await kysely
@@ -260,46 +301,6 @@ export function turns({ kysely, batch }: Database): Store["turns"] {
         .execute();
       return rows.map(TURN.fromRow);
     },
-    async save(id, lease, change) {
-      const rows = await held(id, lease).set(TURN.toChange(change)).returning("id").execute();
-      return rows.length > 0;
-    },
-    async renew(id, lease, until) {
-      const [row] = await held(id, lease)
-        .set({ leased_until: until })
-        .returning("stop_requested_at")
-        .execute();
-      return row ? { stop: row.stop_requested_at !== null } : null;
-    },
-    end(id, lease, change, reply) {
-      const isOver = sql<SqlBool>`not exists (select 1 from turns where id = ${id} and lease = ${lease} and ended_at is null)`;
-      // Another instance may take the turn over between the first look and the write.
-      const missed = sql<SqlBool>`not exists (select 1 from turns where id = ${id} and lease = ${lease} and ended_at is not null)`;
-      return allOrNothing(id, [
-        guard(kysely, isOver),
-        held(id, lease).set(TURN.toChange(change)),
-        guard(kysely, missed),
-        ...(reply ? [kysely.insertInto("messages").values(messageValues(reply))] : []),
-        kysely
-          .updateTable("sessions")
-          .set({
-            turn_id: null,
-            last_seen_at: change.endedAt,
-            ...(reply ? { head_id: reply.id } : {}),
-          })
-          .where("turn_id", "=", id),
-      ]);
-    },
-    async requestStop(id, at) {
-      const rows = await kysely
-        .updateTable("turns")
-        .set({ stop_requested_at: at })
-        .where("id", "=", id)
-        .where("ended_at", "is", null)
-        .returning("id")
-        .execute();
-      return rows.length > 0;
-    },
     async free(now, limit) {
       const rows = await kysely
         .selectFrom("turns")
@@ -311,9 +312,22 @@ export function turns({ kysely, batch }: Database): Store["turns"] {
         .execute();
       return rows.map(TURN.fromRow);
     },
+  };
+}
+
+/** Which instance works on a turn, and until when. */
+function turnLeases({ kysely }: Database): Pick<Turns, "renew" | "take" | "letGo" | "requestStop"> {
+  return {
+    async renew(id, lease, until) {
+      const [row] = await held({ kysely }, id, lease)
+        .set({ leased_until: until })
+        .returning("stop_requested_at")
+        .execute();
+      return row ? { stop: row.stop_requested_at !== null } : null;
+    },
     async take(id, lease, instanceId, until) {
       return first(
-        await held(id, lease)
+        await held({ kysely }, id, lease)
           .set({ lease: lease + 1, instance_id: instanceId, leased_until: until })
           .returningAll()
           .execute(),
@@ -328,6 +342,16 @@ export function turns({ kysely, batch }: Database): Store["turns"] {
         .returning("id")
         .execute();
       return rows.length;
+    },
+    async requestStop(id, at) {
+      const rows = await kysely
+        .updateTable("turns")
+        .set({ stop_requested_at: at })
+        .where("id", "=", id)
+        .where("ended_at", "is", null)
+        .returning("id")
+        .execute();
+      return rows.length > 0;
     },
   };
 }

@@ -1,4 +1,4 @@
-// Endpoints and the messages to them. Whoever asks by tenant finds their own alone.
+// Endpoints and the messages to them. A query with a tenant finds rows of that tenant only.
 import { sql } from "kysely";
 import { unique, type Database } from "../database.ts";
 import type { DeliveryRow, Store, WebhookRow } from "../store.ts";
@@ -124,9 +124,17 @@ export function webhooks({ kysely, batch }: Database): Store["webhooks"] {
   };
 }
 
-export function deliveries({ kysely, batch }: Database): Store["deliveries"] {
-  const owned = (tenantId: string) =>
-    kysely.selectFrom("webhook_deliveries").selectAll().where("tenant_id", "=", tenantId);
+type Deliveries = Store["deliveries"];
+
+export function deliveries(database: Database): Deliveries {
+  return { ...deliveryQueue(database), ...deliveryRecords(database) };
+}
+
+/** What sends them: due messages are leased, sent and settled. */
+function deliveryQueue({
+  kysely,
+  batch,
+}: Database): Pick<Deliveries, "add" | "waiting" | "lease" | "release" | "settle"> {
   return {
     async add(rows) {
       for (let from = 0; from < rows.length; from += AT_ONCE) {
@@ -153,7 +161,7 @@ export function deliveries({ kysely, batch }: Database): Store["deliveries"] {
       return new Map(rows.map(({ webhook_id, count }) => [webhook_id, Number(count)]));
     },
     async lease(webhookId, now, until, limit) {
-      // Looked at first: most of the time there is nothing, and a look is no write.
+      // Read first: most of the time there is nothing to write.
       const due = await kysely
         .selectFrom("webhook_deliveries")
         .select("id")
@@ -174,7 +182,7 @@ export function deliveries({ kysely, batch }: Database): Store["deliveries"] {
           "in",
           due.map(({ id }) => id),
         )
-        // Asked again of the row itself: whoever waited for it finds it taken, or done.
+        // Checked again by the update: another instance may have leased or settled the row since.
         .where("state", "=", sql.lit("pending"))
         .where("leased_until", "<=", now)
         .returningAll()
@@ -219,6 +227,16 @@ export function deliveries({ kysely, batch }: Database): Store["deliveries"] {
       ]);
       return done.length > 0;
     },
+  };
+}
+
+/** What people look at and repeat, and what is deleted when it is old. */
+function deliveryRecords({
+  kysely,
+}: Database): Pick<Deliveries, "get" | "list" | "again" | "sweep"> {
+  const owned = (tenantId: string) =>
+    kysely.selectFrom("webhook_deliveries").selectAll().where("tenant_id", "=", tenantId);
+  return {
     async get(tenantId, id) {
       const row = await owned(tenantId).where("id", "=", id).executeTakeFirst();
       return row ? DELIVERY.fromRow(row) : null;
