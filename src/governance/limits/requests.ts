@@ -8,7 +8,7 @@ import type { Store } from "../../storage/store/store.ts";
 import type { LowBudget } from "./budgets.ts";
 import { exhaustedText } from "./exhausted.ts";
 import { counterOf, ownersOf, type Owner } from "./owners.ts";
-import { periodEnd, periodOf } from "./period.ts";
+import { counterIn, createRequestMonths, type Counter, type Month } from "./request-months.ts";
 
 export interface Requests {
   /**
@@ -29,24 +29,6 @@ export interface RequestsPowers {
   readonly onLow?: (low: LowBudget) => void;
 }
 
-interface Counter {
-  readonly tenantId: string;
-  readonly name: string;
-  /** Of the month, as far as it is known here. */
-  used: number;
-  unsaved: number;
-  /** What the store has is part of `used`. */
-  known: boolean;
-  looking: Promise<void> | null;
-  isToldLow: boolean;
-}
-
-interface Month {
-  readonly period: string;
-  readonly end: number;
-  readonly counters: Map<string, Counter>;
-}
-
 interface Line {
   readonly owner: Owner;
   readonly counter: Counter;
@@ -61,55 +43,28 @@ interface Known {
 }
 
 const METRIC = "api_calls";
-/** Counters kept at once; beyond them those of before are looked up anew. */
-const MAX_COUNTERS = 50_000;
-
 export function createRequests(p: RequestsPowers): Requests {
   const known = new WeakMap<Caller, Known>();
-  let month = monthOf(periodOf(p.now()));
-  /** Months that are over and not written yet. */
-  let past: Month[] = [];
-  let writing: Promise<void> = Promise.resolve();
-
-  const thisMonth = (): Month => {
-    const now = p.now();
-    if (now < month.end) return month;
-    past.push(month);
-    return (month = monthOf(periodOf(now)));
-  };
+  const months = createRequestMonths(p);
 
   const linesOf = (caller: Caller): readonly Line[] => {
     const { version, budget } = p.governance();
-    const current = thisMonth();
+    const month = months.current();
     const entry = known.get(caller);
-    if (entry?.month === current && entry.version === version) return entry.lines;
+    if (entry?.month === month && entry.version === version) return entry.lines;
     const lines = ownersOf(caller).map((owner): Line => {
-      const counter = counterIn(current, caller.tenantId, counterOf(METRIC, owner));
+      const counter = counterIn(month, caller.tenantId, counterOf(METRIC, owner));
       return { owner, counter, limit: budget(owner.plan, METRIC) };
     });
-    known.set(caller, { month: current, version, lines });
+    known.set(caller, { month, version, lines });
     return lines;
   };
-
-  /** Reads and writes go one after the other: what is unsaved is then not in the store, and the rest is. */
-  const inTurn = (work: () => Promise<void>): Promise<void> => {
-    const done = writing.then(work);
-    writing = done.catch(() => undefined);
-    return done;
-  };
-
-  const lookUp = (counter: Counter, { period }: Month): Promise<void> =>
-    (counter.looking ??= inTurn(async () => {
-      const [row] = await p.usage.of(counter.tenantId, period, [counter.name]);
-      counter.used = (row?.used ?? 0) + counter.unsaved;
-      counter.known = true;
-    }).finally(() => (counter.looking = null)));
 
   const take = (lines: readonly Line[], spared: boolean): AppError | null => {
     const full = spared
       ? undefined
       : lines.find(({ counter, limit }) => limit !== null && counter.used >= limit);
-    if (full) return refusal(full, month.end);
+    if (full) return refusal(full, months.latest().end);
     for (const line of lines) {
       line.counter.used++;
       line.counter.unsaved++;
@@ -119,94 +74,39 @@ export function createRequests(p: RequestsPowers): Requests {
   };
 
   const noteLow = ({ owner, counter, limit }: Line): void => {
-    if (limit === null || counter.isToldLow) return;
+    if (limit === null || counter.isLowReported) return;
     if (counter.used < limit * p.governance().lowWarning) return;
-    counter.isToldLow = true;
+    counter.isLowReported = true;
     const { tenantId, used } = counter;
+    const { period } = months.latest();
     const whose = { owner: owner.kind, ownerId: owner.id };
-    p.onLow?.({ tenantId, period: month.period, metric: METRIC, ...whose, used, limit });
-  };
-
-  const write = async (): Promise<void> => {
-    const months = [...past, thisMonth()];
-    const counted = months.flatMap(({ period, counters }) =>
-      [...counters.values()]
-        .filter(({ unsaved }) => unsaved > 0)
-        .map((counter) => ({ counter, period, amount: counter.unsaved })),
-    );
-    if (counted.length === 0) return;
-    await p.usage.add(
-      counted.map(({ counter: { tenantId, name }, period, amount }) => {
-        return { tenantId, period, metric: name, amount };
-      }),
-    );
-    for (const { counter, amount } of counted) counter.unsaved -= amount;
-    past = past.filter(({ counters }) => [...counters.values()].some(({ unsaved }) => unsaved > 0));
-    if (p.shared) await learn(month);
-    if (month.counters.size > MAX_COUNTERS) {
-      past.push(month);
-      month = monthOf(month.period);
-    }
-  };
-
-  /** What other instances have counted meanwhile. */
-  const learn = async ({ period, counters }: Month): Promise<void> => {
-    const looked = [...counters.values()].filter((counter) => counter.known);
-    for (const tenantId of new Set(looked.map((counter) => counter.tenantId))) {
-      const own = looked.filter((counter) => counter.tenantId === tenantId);
-      const rows = await p.usage.of(
-        tenantId,
-        period,
-        own.map(({ name }) => name),
-      );
-      for (const counter of own) {
-        const row = rows.find(({ metric }) => metric === counter.name);
-        counter.used = (row?.used ?? 0) + counter.unsaved;
-      }
-    }
+    p.onLow?.({ tenantId, period, metric: METRIC, ...whose, used, limit });
   };
 
   return {
     count(caller, spared = false) {
       const lines = linesOf(caller);
-      const strangers = lines.filter(({ counter, limit }) => limit !== null && !counter.known);
-      if (strangers.length === 0) return take(lines, spared);
-      return Promise.all(strangers.map(({ counter }) => lookUp(counter, month))).then(
+      const unknown = lines.filter(({ counter, limit }) => limit !== null && !counter.known);
+      if (unknown.length === 0) return take(lines, spared);
+      return Promise.all(unknown.map(({ counter }) => months.lookUp(counter))).then(
         () => take(lines, spared),
         unavailable,
       );
     },
-    flush: () => inTurn(write),
+    flush: months.flush,
   };
 }
 
-const monthOf = (period: string): Month => ({
-  period,
-  end: periodEnd(period),
-  counters: new Map(),
-});
-
-function counterIn({ counters }: Month, tenantId: string, name: string): Counter {
-  const key = `${tenantId} ${name}`;
-  let counter = counters.get(key);
-  if (!counter) {
-    counter = {
-      tenantId,
-      name,
-      used: 0,
-      unsaved: 0,
-      known: false,
-      looking: null,
-      isToldLow: false,
-    };
-    counters.set(key, counter);
-  }
-  return counter;
-}
-
 function refusal({ owner, counter: { used }, limit }: Line, resetsAt: number): AppError {
-  const told = { ok: false, owner, metric: METRIC, used, limit: limit ?? 0, resetsAt } as const;
-  const { reason, message, remedy } = exhaustedText(told, "this request");
+  const exhausted = {
+    ok: false,
+    owner,
+    metric: METRIC,
+    used,
+    limit: limit ?? 0,
+    resetsAt,
+  } as const;
+  const { reason, message, remedy } = exhaustedText(exhausted, "this request");
   return new AppError("BUDGET_EXHAUSTED", reason, message, { remedy });
 }
 
