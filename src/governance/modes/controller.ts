@@ -13,7 +13,8 @@ import {
 import { openModeStore, type ModeStore } from "./mode-store.ts";
 import type { MachineSensors } from "./machine.ts";
 import type { ModeController, SensorReading } from "./mode.ts";
-import { createSensors, SAMPLE_EVERY_MS, type Sensors, type SensorStatus } from "./sensors.ts";
+import { SAMPLE_EVERY_MS } from "./sensor-window.ts";
+import { createSensors, type Sensors, type SensorStatus } from "./sensors.ts";
 import { MODE_FACT } from "./stored.ts";
 import { createUnattendedChanges, isDue, type UnattendedChanges } from "./unattended.ts";
 import { createSensorWarnings, type SensorWarnings, type WarningPowers } from "./warnings.ts";
