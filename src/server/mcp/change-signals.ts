@@ -98,17 +98,12 @@ export function openChangeSignals(doors: Doors, views: Views): ChangeSignals {
     }
   };
 
-  /** Repeated notifications of a server are merged, and a flood of them is dropped. */
-  const delayed = new Map<string, NodeJS.Timeout>();
+  const delayed = createDelays((server, method, params) => {
+    deliver(server, method, params).catch(logUndelivered);
+  });
   const deliverLater = (server: string, method: string, params: JsonObject): void => {
     if (!Object.hasOwn(KINDS, method) && method !== UPDATED && method !== CONNECTED) return;
-    const key = JSON.stringify([server, method, params["uri"] ?? null]);
-    if (delayed.has(key) || delayed.size >= MAX_DELAYED) return;
-    const onDelay = (): void => {
-      delayed.delete(key);
-      deliver(server, method, params).catch(logUndelivered);
-    };
-    delayed.set(key, setTimeout(onDelay, DELAY_MS).unref());
+    delayed.add(server, method, params);
   };
 
   const off = [
@@ -124,35 +119,16 @@ export function openChangeSignals(doors: Doors, views: Views): ChangeSignals {
         isSame(other.caller, listener.caller),
       );
       if (mine.length >= MAX_PER_CALLER || entries.size >= MAX_LISTENERS) return null;
-      const uris: Entry["uris"] = new Map();
-      const { caller, server } = listener;
-      const watch = watchCaller(doors, caller);
+      const watch = watchCaller(doors, listener.caller);
+      const resources = watchedResources(listener, subscriptions, logUndelivered);
       const entry: Entry = {
         listener,
         watch,
-        uris,
-        async subscribe(name) {
-          const one = resourceIn(server, name);
-          if (uris.has(name) || uris.size >= MAX_URIS || !one) return;
-          uris.set(name, one);
-          try {
-            await subscriptions.add(one.server, one.uri, caller.userId);
-          } catch (cause) {
-            uris.delete(name);
-            throw cause;
-          }
-        },
-        async unsubscribe(name) {
-          const one = uris.get(name);
-          uris.delete(name);
-          if (one) await subscriptions.remove(one.server, one.uri);
-        },
+        ...resources,
         unsubscribeAll() {
           entries.delete(entry);
           watch.end();
-          for (const { server: of, uri } of uris.values())
-            subscriptions.remove(of, uri).catch(logUndelivered);
-          uris.clear();
+          resources.unsubscribeAll();
         },
       };
       entries.add(entry);
@@ -164,8 +140,62 @@ export function openChangeSignals(doors: Doors, views: Views): ChangeSignals {
     },
     close() {
       for (const stop of off) stop();
-      for (const timer of delayed.values()) clearTimeout(timer);
+      delayed.clear();
       for (const entry of [...entries]) entry.unsubscribeAll();
+    },
+  };
+}
+
+/** The resources that one listener watches. */
+function watchedResources(
+  { caller, server }: Listener,
+  subscriptions: ReturnType<typeof createSubscriptions>,
+  onFailed: (cause: unknown) => void,
+): SignalReceiver & Pick<Entry, "uris"> {
+  const uris: Entry["uris"] = new Map();
+  return {
+    uris,
+    async subscribe(name) {
+      const one = resourceIn(server, name);
+      if (uris.has(name) || uris.size >= MAX_URIS || !one) return;
+      uris.set(name, one);
+      try {
+        await subscriptions.add(one.server, one.uri, caller.userId);
+      } catch (cause) {
+        uris.delete(name);
+        throw cause;
+      }
+    },
+    async unsubscribe(name) {
+      const one = uris.get(name);
+      uris.delete(name);
+      if (one) await subscriptions.remove(one.server, one.uri);
+    },
+    unsubscribeAll() {
+      for (const { server: of, uri } of uris.values())
+        subscriptions.remove(of, uri).catch(onFailed);
+      uris.clear();
+    },
+  };
+}
+
+type Notify = (server: string, method: string, params: JsonObject) => void;
+
+/** Repeated notifications of a server are merged, and a flood of them is dropped. */
+function createDelays(notify: Notify): { add: Notify; clear(): void } {
+  const timers = new Map<string, NodeJS.Timeout>();
+  return {
+    add(server, method, params) {
+      const key = JSON.stringify([server, method, params["uri"] ?? null]);
+      if (timers.has(key) || timers.size >= MAX_DELAYED) return;
+      const onDelay = (): void => {
+        timers.delete(key);
+        notify(server, method, params);
+      };
+      timers.set(key, setTimeout(onDelay, DELAY_MS).unref());
+    },
+    clear() {
+      for (const timer of timers.values()) clearTimeout(timer);
     },
   };
 }
