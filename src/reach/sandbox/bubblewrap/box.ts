@@ -62,60 +62,20 @@ const [FIRST_POLL_MS, LAST_POLL_MS] = [2, 32];
 /** Beyond it the box is reported as ended; what the kernel still takes down has no descriptor left. */
 const GONE_WITHIN_MS = 5_000;
 
+const FDS = {
+  args: FIRST_FD,
+  status: FIRST_FD + 1,
+  seccomp: FIRST_FD + 2,
+  block: CHANNEL_FD + 1,
+};
+
 export async function startBox(order: BoxOrder): Promise<Box> {
-  const { programs, argv, owner, cage, files, channel, tamper } = order;
-  const fds = {
-    args: FIRST_FD,
-    status: FIRST_FD + 1,
-    seccomp: FIRST_FD + 2,
-    block: CHANNEL_FD + 1,
-  };
-  const inner = files.map(({ at }, index) => ({ at, fd: CHANNEL_FD + 2 + index }));
-  const env = channel ? { ...order.plan.env, NODE_CHANNEL_FD: String(CHANNEL_FD) } : order.plan.env;
-  const planned = boxArguments({ ...order.plan, env, files: inner, fds });
-  const args = tamper?.args?.(planned) ?? planned;
-  const command = [programs.bwrap, "--args", String(fds.args), "--", ...argv];
-  const limited =
-    tamper?.prlimit === false
-      ? command
-      : [programs.prlimit, ...rlimits(order.plan.limits, owner !== null), "--", ...command];
-  const [program = "", ...rest] = limited;
-  const stdio: StdioOptions = [
-    ...order.stdio,
-    ...Array<"ignore">(FIRST_FD - order.stdio.length).fill("ignore"),
-    ...["pipe" as const, "pipe" as const, order.seccompFd],
-    channel ? "ipc" : "ignore",
-    "pipe",
-    ...files.map(({ fd }) => fd),
-  ];
-  let child: ChildProcess;
-  try {
-    child = spawn(program, rest, {
-      stdio,
-      cwd: "/",
-      env: { ...tamper?.env },
-      detached: true,
-      ...(owner === null || tamper?.asRoot ? {} : owner),
-    });
-  } catch (cause) {
-    throw unstarted(cause);
-  } finally {
-    closeSync(order.seccompFd);
-    for (const { fd } of files) closeSync(fd);
-  }
+  const { cage } = order;
+  const args = launcherArguments(order);
+  const child = spawnLauncher(order);
   for (const stream of child.stdio) stream?.on("error", () => undefined);
-  const status = readStatus(child.stdio[fds.status] as Readable);
-  const exited = new Promise<void>((resolve, reject) => {
-    child.once("error", (cause) => reject(unstarted(cause)));
-    child.once("exit", () => resolve());
-  });
-  // Not the child's own "close": it does not come when a socket was received over the channel.
-  const streams = [child.stdout, child.stderr, child.stdio[fds.status]].filter((stream) => stream);
-  const closed = Promise.all([
-    exited,
-    ...streams.map((stream) => new Promise((resolve) => stream?.once("close", resolve))),
-  ]);
-  closed.catch(() => undefined);
+  const status = readStatus(child.stdio[FDS.status] as Readable);
+  const { exited, closed } = endsOf(child);
   if (child.pid === undefined) {
     await closed;
     throw unstarted(null);
@@ -132,7 +92,7 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     // The group, too: a process inside gets the signal about its parent's death only once it has requested it.
     signal(-pid, "SIGKILL");
   };
-  (child.stdio[fds.args] as Writable).end(`${args.join("\0")}\0`);
+  (child.stdio[FDS.args] as Writable).end(`${args.join("\0")}\0`);
   try {
     await cage?.place(pid);
     const inner = cage === null ? null : await status.built;
@@ -146,7 +106,7 @@ export async function startBox(order: BoxOrder): Promise<Box> {
       throw unstarted(cause);
     }
   }
-  (child.stdio[fds.block] as Writable).end("go");
+  (child.stdio[FDS.block] as Writable).end("go");
   const end = async (): Promise<Ended> => {
     await exited;
     const oom = (await cage?.oom()) ?? false;
@@ -158,6 +118,62 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     return { exitCode, oom, overfull: false, unbuilt: exitCode === null && !killed };
   };
   return { child, kill, ended: end() };
+}
+
+/** Sent through a descriptor: a command line has a limit, and other users can read it. */
+function launcherArguments({ plan, files, channel, tamper }: BoxOrder): readonly string[] {
+  const inner = files.map(({ at }, index) => ({ at, fd: CHANNEL_FD + 2 + index }));
+  const env = channel ? { ...plan.env, NODE_CHANNEL_FD: String(CHANNEL_FD) } : plan.env;
+  const planned = boxArguments({ ...plan, env, files: inner, fds: FDS });
+  return tamper?.args?.(planned) ?? planned;
+}
+
+function spawnLauncher(order: BoxOrder): ChildProcess {
+  const { programs, argv, owner, files, channel, tamper } = order;
+  const command = [programs.bwrap, "--args", String(FDS.args), "--", ...argv];
+  const limited =
+    tamper?.prlimit === false
+      ? command
+      : [programs.prlimit, ...rlimits(order.plan.limits, owner !== null), "--", ...command];
+  const [program = "", ...rest] = limited;
+  const stdio: StdioOptions = [
+    ...order.stdio,
+    ...Array<"ignore">(FIRST_FD - order.stdio.length).fill("ignore"),
+    ...["pipe" as const, "pipe" as const, order.seccompFd],
+    channel ? "ipc" : "ignore",
+    "pipe",
+    ...files.map(({ fd }) => fd),
+  ];
+  try {
+    return spawn(program, rest, {
+      stdio,
+      cwd: "/",
+      env: { ...tamper?.env },
+      detached: true,
+      ...(owner === null || tamper?.asRoot ? {} : owner),
+    });
+  } catch (cause) {
+    throw unstarted(cause);
+  } finally {
+    closeSync(order.seccompFd);
+    for (const { fd } of files) closeSync(fd);
+  }
+}
+
+/** `exited`: the launcher has ended. `closed`: and so have its streams. */
+function endsOf(child: ChildProcess): { exited: Promise<void>; closed: Promise<unknown> } {
+  const exited = new Promise<void>((resolve, reject) => {
+    child.once("error", (cause) => reject(unstarted(cause)));
+    child.once("exit", () => resolve());
+  });
+  // Not the child's own "close": it does not come when a socket was received over the channel.
+  const streams = [child.stdout, child.stderr, child.stdio[FDS.status]].filter((stream) => stream);
+  const closed = Promise.all([
+    exited,
+    ...streams.map((stream) => new Promise((resolve) => stream?.once("close", resolve))),
+  ]);
+  closed.catch(() => undefined);
+  return { exited, closed };
 }
 
 /** Process numbers are counted by user: an ordinary server's own processes would be counted too. */
