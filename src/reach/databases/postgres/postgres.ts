@@ -1,7 +1,6 @@
 // A foreign PostgreSQL database: every statement in its own transaction, with limits and a role.
 import pg from "pg";
 import type { Json } from "../../../contract/call.ts";
-import { AppError } from "../../../contract/errors.ts";
 import type { QueryResult } from "../../../contract/powers/database.ts";
 import type { Children } from "../children.ts";
 import type {
@@ -11,41 +10,20 @@ import type {
   Limits,
   QueryRequest,
 } from "../database.ts";
-import { ownStore, resultTooLarge, timedOut, tooManyRows } from "../faults.ts";
+import { tooManyRows } from "../faults.ts";
 import { requireHarmless } from "../guard/functions.ts";
 import type { Inspected } from "../guard/postgres.ts";
-import {
-  findTable,
-  functionsNamed,
-  IS_OWN_STORE,
-  namesOnPath,
-  shapeOf,
-  tablesOf,
-  typeNames,
-  type Row,
-} from "./catalogue.ts";
-import { connectFault, statementFault } from "./faults.ts";
+import { findTable, functionsNamed, shapeOf, tablesOf, typeNames } from "./catalogue.ts";
 import { previewRows } from "./preview.ts";
+import { transactions, type Session } from "./transaction.ts";
 import { changeStatements, insertStatement, type Dialect } from "../statements.ts";
 import { cellOf, Rows } from "../values.ts";
 
 const MAX_CONNECTIONS = 4;
 const CONNECT_MS = 5_000;
-const MAX_LOCK_MS = 5_000;
-/** What the server may send for one call before the connection is cut: values have no limit of their own. */
-const MAX_WIRE_BYTES = 16_777_216;
 const FETCH_ROWS = 100;
-/** The server's own timeout comes first; this one is for a server that does not answer at all. */
-const GRACE_MS = 2_000;
 const CURSOR = "DECLARE ostiary_rows NO SCROLL CURSOR FOR ";
 const EXPLAIN = "EXPLAIN (FORMAT JSON) ";
-
-type Mode = "READ ONLY" | "READ WRITE";
-
-export interface Session {
-  query(sql: string, params?: readonly unknown[], rowMode?: "array"): Promise<pg.QueryResult<Row>>;
-  readonly ask: (sql: string, params?: readonly unknown[]) => Promise<Row[]>;
-}
 
 export function openPostgres(
   name: string,
@@ -70,50 +48,12 @@ export function openPostgres(
   });
   pool.on("error", () => undefined);
 
-  /** Runs `work` in a transaction that is rolled back unless it says `keep`. */
-  const transaction = async <T>(
-    mode: Mode,
-    limits: Limits,
-    shift: number,
-    work: (session: Session) => Promise<{ keep: boolean; value: T }>,
-  ): Promise<T> => {
-    if (limits.signal.aborted) throw ended();
-    const client = await connected(pool, name, limits.signal);
-    const watch = watchOver(client, limits, () => cancel(address, client).catch(() => undefined));
-    let broken = false;
-    const query: Session["query"] = (sql, params = [], rowMode) =>
-      watch.race(
-        client.query({
-          text: sql,
-          values: [...params],
-          ...(rowMode && { rowMode }),
-          queryMode: "extended",
-        } as pg.QueryConfig),
-      );
-    const ask: Session["ask"] = async (sql, params) => (await query(sql, params)).rows;
-    try {
-      await query(`BEGIN TRANSACTION ${mode}`);
-      await prepare(ask, name, config, limits);
-      const { keep, value } = await work({ query, ask });
-      await query(keep ? "COMMIT" : "ROLLBACK");
-      return value;
-    } catch (cause) {
-      broken =
-        watch.cut() ||
-        !(await client.query("ROLLBACK").then(
-          () => true,
-          () => false,
-        ));
-      const tables = () =>
-        broken
-          ? Promise.resolve([])
-          : namesOnPath(async (sql) => (await client.query<Row>(sql)).rows).catch(() => []);
-      throw await statementFault(cause, { name, timeoutMs: limits.timeoutMs, shift, tables });
-    } finally {
-      watch.end();
-      client.release(broken);
-    }
-  };
+  const transaction = transactions({
+    name,
+    config,
+    pool,
+    cancel: (running) => cancel(address, running),
+  });
   const read = <T>(limits: Limits, work: (session: Session) => Promise<T>, shift = 0): Promise<T> =>
     transaction("READ ONLY", limits, shift, async (session) => ({
       keep: false,
@@ -176,24 +116,6 @@ export function openPostgres(
       })),
     close: () => pool.end(),
   };
-}
-
-/** Limits and role hold until the transaction ends; no statement of a tool can change them. */
-async function prepare(
-  ask: Session["ask"],
-  name: string,
-  config: ConnectionConfig,
-  limits: Limits,
-): Promise<void> {
-  const [state] = await ask(
-    `select set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true), ${IS_OWN_STORE} as own`,
-    [String(limits.timeoutMs), String(Math.min(MAX_LOCK_MS, limits.timeoutMs))],
-  );
-  if (state?.["own"] === true) throw ownStore(name);
-  if (config.role === undefined) return;
-  await ask("select set_config('role', $1, true)", [config.role]).catch((cause: unknown) => {
-    throw cause instanceof AppError ? cause : connectFault(cause, name);
-  });
 }
 
 async function run(
@@ -265,77 +187,6 @@ async function allRows(
   return fields;
 }
 
-/** A connection, unless the call ends first; one that comes too late goes back unused. */
-async function connected(pool: pg.Pool, name: string, signal: AbortSignal): Promise<pg.PoolClient> {
-  const coming = pool.connect();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(ended());
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([coming, aborted]);
-  } catch (cause) {
-    void coming.then(
-      (client) => client.release(),
-      () => undefined,
-    );
-    throw connectFault(cause, name);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-interface Watch {
-  race<T>(work: Promise<T>): Promise<T>;
-  /** True when the connection was given up. */
-  cut(): boolean;
-  end(): void;
-}
-
-/** Ends the wait at an abort, a flood of bytes or a silent server; the statement is then cancelled behind our back. */
-function watchOver(
-  client: pg.PoolClient,
-  { signal, timeoutMs }: Limits,
-  giveUp: () => unknown,
-): Watch {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => undefined);
-  let bytes = 0;
-  let gone = false;
-  const cutWith = (cause: unknown): void => {
-    if (gone) return;
-    gone = true;
-    giveUp();
-    reject(cause);
-  };
-  const onAbort = (): void => cutWith(ended());
-  const onData = (chunk: Uint8Array): void => {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_WIRE_BYTES) cutWith(resultTooLarge(MAX_WIRE_BYTES));
-  };
-  const onError = (cause: Error): void => reject(cause);
-  const timer = setTimeout(() => cutWith(timedOut(timeoutMs)), timeoutMs + GRACE_MS);
-  const { stream } = (client as unknown as { connection: { stream: NodeJS.ReadableStream } })
-    .connection;
-  stream.on("data", onData);
-  client.on("error", onError);
-  signal.addEventListener("abort", onAbort, { once: true });
-  return {
-    race: (work) => {
-      work.catch(() => undefined);
-      return Promise.race([work, promise]);
-    },
-    cut: () => gone,
-    end() {
-      clearTimeout(timer);
-      stream.removeListener("data", onData);
-      client.removeListener("error", onError);
-      // What comes after a lost connection has no listener any more, and must not end the process.
-      if (gone) client.on("error", () => undefined);
-      signal.removeEventListener("abort", onAbort);
-    },
-  };
-}
-
 /** From a second connection; its failure changes nothing, since the server's own timeout still holds. */
 async function cancel(address: pg.ClientConfig, running: pg.PoolClient): Promise<void> {
   const { processID } = running as unknown as { processID: number | null };
@@ -350,9 +201,6 @@ async function cancel(address: pg.ClientConfig, running: pg.PoolClient): Promise
     await client.end().catch(() => undefined);
   }
 }
-
-const ended = () =>
-  new AppError("CANCELLED", "user", "the call was ended before the database answered");
 
 const dialect: Dialect = {
   placeholder: (index) => `$${index}`,
@@ -382,7 +230,7 @@ function getTypeParser(oid: number): (text: string) => unknown {
   return PARSERS[oid] ?? ((text) => text);
 }
 
-/** By address; another name of the same server is found out by the tables, on every call. */
+/** Compares addresses; each call finds another name of the same server by its tables. */
 function sameDatabase(url: string, store: string): boolean {
   const [one, other] = [placeOf(url), placeOf(store)];
   return one !== null && one === other;

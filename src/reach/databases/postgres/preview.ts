@@ -20,7 +20,7 @@ import {
 } from "../statements.ts";
 import { Rows } from "../values.ts";
 import { findTable, shapeOf, type Row } from "./catalogue.ts";
-import type { Session } from "./postgres.ts";
+import type { Session } from "./transaction.ts";
 
 interface Keyed extends KnownTable {
   readonly order: string;
