@@ -38,6 +38,17 @@ interface Sent {
   readonly streams?: boolean;
 }
 
+/** One server and model, with what all requests to it need. */
+interface Provider {
+  readonly name: string;
+  readonly model: string;
+  readonly settings: ModelSettings;
+  readonly memory: ModelMemory;
+  post(path: string, sent: Sent): Promise<ExchangeResponse>;
+  answerOf<T extends object>(response: ExchangeResponse): Promise<T>;
+  ask(path: string, body: object): Promise<Answer>;
+}
+
 export function openAi(
   settings: ModelSettings,
   name: string,
@@ -48,7 +59,7 @@ export function openAi(
   const model = settings.model ?? name;
   const auth = settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` };
 
-  const post = async (path: string, { body, type, streams, maxBytes }: Sent) => {
+  const post: Provider["post"] = async (path, { body, type, streams, maxBytes }) => {
     const response = await exchange({
       url: `${base}${path}`,
       method: "POST",
@@ -61,45 +72,46 @@ export function openAi(
     const retryAfter = response.headers["retry-after"];
     throw providerFault(name, response.status, await errorText(response), { retryAfter });
   };
-  const answerOf = async <T extends object>(response: ExchangeResponse): Promise<T> => {
+  const answerOf: Provider["answerOf"] = async <T extends object>(response: ExchangeResponse) => {
     const answer = parsed<T>((await bytesOf(response)).toString("utf8"));
     if (answer === null) throw notUnderstood(name, "JSON");
     return answer;
   };
-  const ask = async (path: string, body: object): Promise<Answer> =>
+  const ask: Provider["ask"] = async (path, body) =>
     answerOf(await post(path, { body: JSON.stringify(body), type: JSON_TYPE }));
 
-  const chat = async (request: GenerateRequest): Promise<AdapterAnswer<"generate">> => {
-    const send = () =>
-      post("/chat/completions", {
-        body: JSON.stringify({
-          model,
-          ...bodyOf(request, memory.completionTokens ? "max_completion_tokens" : "max_tokens"),
-        }),
-        type: JSON_TYPE,
-        maxBytes: MAX_CHAT_BYTES,
-        streams: request.onText !== undefined,
-      });
-    const response = await send().catch((cause: unknown) => {
-      if (memory.completionTokens || !wantsOtherWord(cause)) throw cause;
-      memory.completionTokens = true;
-      return send();
-    });
-    const asked = { name, model, request };
-    if (request.onText && isStream(response)) return streamed(asked, response.body);
-    return completed(asked, await answerOf<Completion>(response));
-  };
+  const provider = { name, model, settings, memory, post, answerOf, ask };
+  return { ...text(provider), ...images(provider), ...sound(provider) };
+}
 
+async function chat(
+  { name, model, memory, post, answerOf }: Provider,
+  request: GenerateRequest,
+): Promise<AdapterAnswer<"generate">> {
+  const send = () =>
+    post("/chat/completions", {
+      body: JSON.stringify({
+        model,
+        ...bodyOf(request, memory.completionTokens ? "max_completion_tokens" : "max_tokens"),
+      }),
+      type: JSON_TYPE,
+      maxBytes: MAX_CHAT_BYTES,
+      streams: request.onText !== undefined,
+    });
+  const response = await send().catch((cause: unknown) => {
+    if (memory.completionTokens || !wantsOtherWord(cause)) throw cause;
+    memory.completionTokens = true;
+    return send();
+  });
+  const asked = { name, model, request };
+  if (request.onText && isStream(response)) return streamed(asked, response.body);
+  return completed(asked, await answerOf<Completion>(response));
+}
+
+function text(provider: Provider) {
+  const { name, model, ask } = provider;
   return {
-    generate: chat,
-    async look({ image, mime, prompt }) {
-      const images = [{ mime, bytes: image }];
-      const { text, usage, ...rest } = await chat({
-        messages: [{ role: "user", content: prompt, images }],
-        maxTokens: Math.min(LOOK_TOKENS, settings.limits?.outputTokens ?? LOOK_TOKENS),
-      });
-      return { text, usage, model: rest.model };
-    },
+    generate: (request) => chat(provider, request),
     async embed({ input, dimensions }) {
       const answer = await ask("/embeddings", {
         model,
@@ -111,6 +123,20 @@ export function openAi(
       if (embeddings.length !== input.length)
         throw notUnderstood(name, "an embedding for each text");
       return { model: answer.model ?? model, embeddings, usage: usageOf(answer.usage) };
+    },
+  } satisfies ModelAdapter;
+}
+
+function images(provider: Provider) {
+  const { name, model, settings, ask } = provider;
+  return {
+    async look({ image, mime, prompt }) {
+      const images = [{ mime, bytes: image }];
+      const { text, usage, ...rest } = await chat(provider, {
+        messages: [{ role: "user", content: prompt, images }],
+        maxTokens: Math.min(LOOK_TOKENS, settings.limits?.outputTokens ?? LOOK_TOKENS),
+      });
+      return { text, usage, model: rest.model };
     },
     async image({ prompt, size, quality, count }) {
       const answer = await ask("/images/generations", {
@@ -129,6 +155,11 @@ export function openAi(
       const revisedPrompt = answer.data?.[0]?.revised_prompt;
       return { model, images, ...(revisedPrompt === undefined ? {} : { revisedPrompt }) };
     },
+  } satisfies ModelAdapter;
+}
+
+function sound({ name, model, settings, post, answerOf }: Provider) {
+  return {
     async transcribe({ audio, name: file, language, timestamps }) {
       const { body, type } = multipart([
         { name: "model", value: model },
@@ -165,7 +196,7 @@ export function openAi(
       );
       return { model, audio, mime: MIMES[format], seconds: secondsOf(audio, text, speed) };
     },
-  };
+  } satisfies ModelAdapter;
 }
 
 interface Answer {
