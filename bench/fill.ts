@@ -1,5 +1,5 @@
 // A history of any length in seconds: whole rows made by SQL inside the database, indexes built once at the end. No
-// rollups: whoever fills so measures calls, not figures.
+// rollups: a database filled this way is for measuring calls, not figures.
 import { DatabaseSync } from "node:sqlite";
 
 export interface Fill {

@@ -6,7 +6,7 @@ import { freshBundle } from "./bundle.ts";
 import { ROOT, startServer, type BenchServer } from "./process.ts";
 import type { BenchOptions } from "./row.ts";
 
-/** True when there is a fresh bundle; otherwise it is said why the sources are used. */
+/** True when there is a fresh bundle; otherwise it prints why the sources are used. */
 export function haveBundle(options: BenchOptions): boolean {
   const why = options.fromSource ? "as asked" : freshBundle();
   if (why !== null) options.note(`the governed server runs from its sources: ${why}`);

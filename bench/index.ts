@@ -1,5 +1,5 @@
 // `npm run bench [-- <part>…] [--json <file>] [--quick] [--profile <folder>] [--source] [--priority]
-// [--base <checkout>] [--strict]`: a measurement, so a missed target is said but is no failure unless it is strict.
+// [--base <checkout>] [--strict]`: a measurement: a missed target is printed, and fails only with `--strict`.
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";

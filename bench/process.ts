@@ -59,7 +59,7 @@ export async function startServer(
   };
 }
 
-/** Looks at both streams: people read stderr, programs stdout. */
+/** Reads both streams: people read stderr, programs stdout. */
 function firstHello(
   name: string,
   child: ChildProcess,
@@ -100,7 +100,7 @@ export async function stopChild(child: ChildProcess): Promise<void> {
 }
 
 export interface LoadReport extends LoadResult {
-  /** CPU of the server process, all threads, inside the measured time; null where the system does not tell. */
+  /** CPU of the server process, all threads, inside the measured time; null where the system does not report it. */
   readonly cpuUs: number | null;
   /** The part of it that the server's main thread used. */
   readonly mainCpuUs: number | null;

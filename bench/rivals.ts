@@ -53,7 +53,7 @@ export async function startSupergateway(): Promise<Rival> {
   return { ...server, session: await opened(port) };
 }
 
-/** They do not say when they are ready in a way one could rely on: somebody has to knock. */
+/** They do not report reliably when they are ready, so we try until they answer. */
 async function startRival(
   name: string,
   port: number,

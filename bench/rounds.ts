@@ -54,7 +54,7 @@ export async function measure(
 
 export const rate = ({ measured, seconds }: LoadReport): number => measured / seconds;
 
-/** Server CPU per call, µs; NaN where the system does not tell. */
+/** Server CPU per call, µs; NaN where the system does not report it. */
 export const cpu = ({ cpuUs, measured }: LoadReport): number => (cpuUs ?? Number.NaN) / measured;
 
 export const mainCpu = ({ mainCpuUs, measured }: LoadReport): number =>

@@ -57,7 +57,7 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - began;
 }
 
-/** With pipes, as anybody would who wants the output. */
+/** With pipes, as a program that wants the output would do it. */
 function plainly(): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn("/bin/true", { stdio: "pipe" });

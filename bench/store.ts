@@ -193,7 +193,7 @@ async function history(dataDir: string, { quick, note }: BenchOptions): Promise<
       5,
       (i) => search({ ...user, errorText: `number ${pick(i, 900)} ` }, page),
     ],
-    ["page of everybody's", 5, () => list({ tenantId: "local" }, page)],
+    ["page of all users", 5, () => list({ tenantId: "local" }, page)],
     ["figures, all time", 20, () => figures(user)],
     ["figures by tool", 20, (i) => figures({ ...user, toolName: tool(i) })],
     ["figures by status", 20, () => figures({ ...user, status: "failed" })],

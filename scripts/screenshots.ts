@@ -1,5 +1,5 @@
 // `npm run screenshots [-- <folder>] [-- --all]`: the pictures of the documentation, from a real server with demo data
-// and a real Chromium. With --all each also in dark and on a phone, for a look by eye.
+// and a real Chromium. With --all each also in dark and on a phone, to be checked by eye.
 import { mkdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";

@@ -1,6 +1,6 @@
-// A collector that takes everything and looks at nothing while it is measured: what tracing costs is to be the
+// A collector that takes everything and parses nothing while it is measured: what tracing costs is to be the
 // sender's share. It follows the chunks of HTTP by itself, since Node's parser costs as much again as the sending.
-// Some messages are kept, and read when somebody asks at the second port.
+// Some messages are kept, and parsed when a client asks at the second port.
 import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { readTraces } from "../../test/fixtures/otlp-messages.ts";

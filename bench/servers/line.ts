@@ -1,4 +1,4 @@
-// A benchmark server tells its parent where it listens with one JSON line, and leaves on SIGTERM.
+// A benchmark server prints its address as one JSON line for its parent, and ends on SIGTERM.
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 

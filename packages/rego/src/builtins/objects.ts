@@ -95,7 +95,7 @@ function subsetOf(args: Args, ctx: BuiltinContext): Value {
   const part = arg(args, 2);
   if (isArray(whole) && part instanceof RegoSet) {
     const present = RegoSet.of(whole);
-    // OPA finds an empty set in an array only if the array has an element to look at.
+    // OPA finds an empty set in an array only if the array has an element.
     return whole.length > 0 && part.items().every((item) => present.has(item));
   }
   const result = subset(whole, part, ctx);

@@ -115,7 +115,7 @@ function report(errors: LoadError[], at: Location, message: string): void {
   });
 }
 
-/** Looks at references, and at the bodies of comprehensions. */
+/** Checks references, and the bodies of comprehensions. */
 function checkTerm(env: TypeEnv, term: Term, errors: LoadError[]): void {
   switch (term.kind) {
     case "ref":
@@ -151,7 +151,7 @@ function checkRef(env: TypeEnv, ref: Term & { kind: "ref" }, errors: LoadError[]
     report(errors, ref.loc, `undefined ref: ${refText(ref)}`);
     return;
   }
-  // Whatever is looked into without saying what it is may be anything.
+  // A value of unknown type may be anything.
   if (head.name !== "data" && env.getVar(head.name) === NIL) env.putVar(head.name, ANY);
   const [type, rest] = head.name === "data" ? dataStart(env, path) : [env.getVar(head.name), path];
   if (!checkPath(env, type === NIL ? ANY : type, rest)) {

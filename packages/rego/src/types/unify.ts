@@ -28,7 +28,7 @@ export function unifyTerms(env: TypeEnv, a: Term, b: Term): boolean {
   if (a.kind === "object" && b.kind === "object") return unifyObjects(env, a, b);
   // A lookup without a type finds nothing.
   if ((a.kind === "ref" && typeA === NIL) || (b.kind === "ref" && typeB === NIL)) return false;
-  // Both sides hold something unknown: nothing certain can be said.
+  // Both sides contain something unknown: the result is unknown, too.
   unifyTerm(env, a, ANY, "keep");
   unifyTerm(env, b, ANY, "keep");
   return true;

@@ -8,7 +8,7 @@ type Source = Readonly<Record<string, unknown>>;
 
 /**
  * An immutable Rego object. One made from JSON keeps the JSON and converts only what is read:
- * a policy that looks at three fields of a large input pays for three.
+ * a policy that reads three fields of a large input pays for three.
  */
 export class RegoObject {
   #source: Source | undefined;
