@@ -7,7 +7,7 @@ import { row, table } from "./output/render.ts";
 
 type Told<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
 
-/** As the API tells it. */
+/** As the API answers it. */
 export interface Previewed {
   edited: boolean;
   denied: { stage: string; message: string; remedy?: string; rule?: string } | null;
@@ -92,7 +92,7 @@ function fileLines({ changes, totals, cut }: Told<"files">): string[] {
       ),
       ...row("", one.note),
       ...(one.diff ? one.diff.trimEnd().split("\n") : []).map((line) => `      ${line}`),
-      ...(one.diffCut ? row("", "the diff goes on") : []),
+      ...(one.diffCut ? row("", "the diff is longer") : []),
     ]),
   ];
 }

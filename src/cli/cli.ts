@@ -31,6 +31,6 @@ export interface Cli extends Streams {
   /** For `completion`: the whole command tree. */
   tree(): Promise<Command>;
   exitCode: number;
-  /** Set by a server: it goes on when nobody reads its output any more. */
+  /** Set by a server: it keeps running when its output is no longer read. */
   keepsRunning: boolean;
 }

@@ -143,7 +143,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "webhooks",
-    summary: "programs outside that are told of events: add, list, test, rotate, deliveries",
+    summary: "programs outside that are notified of events: add, list, test, rotate, deliveries",
     load: () => import("./commands/webhooks.ts"),
   },
   {

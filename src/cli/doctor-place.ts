@@ -1,4 +1,4 @@
-// What `ostiary doctor` looks at: found without a server, also where the configuration does not load.
+// What `ostiary doctor` checks: found without a server, also where the configuration does not load.
 import { connect } from "node:net";
 import type { Place, Readiness, Reach } from "../app/doctor/place.ts";
 import type { Cli } from "./cli.ts";

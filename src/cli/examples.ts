@@ -27,12 +27,12 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   chat: [
     { line: "chat what tools do you have", about: "one message; the answer as it comes" },
     { line: "chat", about: "a conversation; /help lists its commands" },
-    { line: "chat --session ses_01k7 --json and then", about: "go on; the turn as JSON" },
+    { line: "chat --session ses_01k7 --json and then", about: "continue it; the turn as JSON" },
     { line: "chat - --no-wait", about: "the message from stdin; exit 4 where a person must agree" },
   ],
   sessions: [
     { line: "sessions list --search invoices", about: "by words in title or messages" },
-    { line: "sessions messages ses_01k7", about: "what was said" },
+    { line: "sessions messages ses_01k7", about: "its messages" },
     { line: "sessions export ses_01k7 --format json --out talk.json", about: "every branch" },
   ],
   plan: [
@@ -50,7 +50,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   explain: [
     { line: "explain file/read path=/etc/passwd", about: "would this call run, and if not, why" },
     { line: "explain exec_1794964749830_537bxxmnz670", about: "a call that was" },
-    { line: "explain --missing --as cli", about: "tools that somebody does not see" },
+    { line: "explain --missing --as cli", about: "tools that this user does not see" },
   ],
   runs: [
     { line: "runs list --status failed --since 2h", about: "what went wrong lately" },
@@ -59,7 +59,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   history: [
     { line: "history stats --since 7d", about: "how many, how they ended, how long they took" },
-    { line: "history list --user '*' --tool file/write", about: "everybody's, for administrators" },
+    {
+      line: "history list --user '*' --tool file/write",
+      about: "of all users, for administrators",
+    },
   ],
   mode: [
     { line: "mode", about: "the present mode" },
@@ -67,7 +70,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   approvals: [
     { line: "approvals list", about: "calls that wait for a person" },
-    { line: "approvals approve apr_01k7 --reason 'as agreed'", about: "this one call goes on" },
+    { line: "approvals approve apr_01k7 --reason 'as agreed'", about: "this one call is resumed" },
     { line: "approvals deny apr_01k7 --reason 'not today'", about: "the caller reads the reason" },
   ],
   questions: [
@@ -108,7 +111,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   models: [
     { line: "models add small --provider openai --key-env OPENAI_API_KEY", about: "add one" },
-    { line: "models test small", about: "ask it for one word" },
+    { line: "models test small", about: "send it a short test request" },
   ],
   preferences: [
     { line: "preferences", about: "show yours" },
@@ -121,7 +124,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     { line: "servers approve notes", about: "agree to the tools it offers" },
   ],
   webhooks: [
-    { line: "webhooks add https://hooks.example/in --events 'approval.*'", about: "be told" },
+    { line: "webhooks add https://hooks.example/in --events 'approval.*'", about: "be notified" },
     { line: "webhooks deliveries wh_01k7 --state dead", about: "what did not arrive" },
   ],
   relations: [

@@ -60,7 +60,7 @@ export function filterOptions(command: Command): Command {
     .option("--until <moment>", "started until", moment)
     .option("--session <id>", "only of this session")
     .option("--error-code <code>", "ended with this code: TIMEOUT, NOT_FOUND …")
-    .option("--user <id>", "whose, for administrators; * for everybody");
+    .option("--user <id>", "whose, for administrators; * for all users");
 }
 
 export const filterQuery = (options: FilterOptions): Record<string, string | undefined> => ({

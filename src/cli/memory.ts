@@ -6,7 +6,7 @@ import { getHeapStatistics, setFlagsFromString } from "node:v8";
 const [SOON_MS, LATER_MS] = [1_000, 30_000];
 /** Less is not worth a pause of some 50 ms. */
 const WORTH_BYTES = 16_000_000;
-/** Garbage of half of what lives, then it is collected. Throughput is the same: collecting goes on beside the calls. */
+/** Garbage of half of what lives, then it is collected. Throughput is the same: collecting runs beside the calls. */
 const GROWTH = "--heap-growing-percent=50";
 
 /** What the start needed is given back once nothing runs; that is looked for again while there is work. */

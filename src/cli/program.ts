@@ -82,7 +82,7 @@ function newProgram(streams: Streams): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void streams.stdout.write(text),
-      writeErr: () => undefined, // told once, by `report`
+      writeErr: () => undefined, // printed once, by `report`
     });
   for (const { name, summary } of COMMANDS)
     program.command(name, { isDefault: name === DEFAULT_COMMAND }).description(summary);

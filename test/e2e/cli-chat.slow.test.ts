@@ -311,7 +311,7 @@ describe("a conversation on a terminal", () => {
     await talk.until(PROMPT);
     talk.type("/quit\r");
     await once(talk.child, "close");
-    expect(talk.stdout()).toMatch(/go on later: ostiary chat --session ses_\w+/);
+    expect(talk.stdout()).toMatch(/continue later: ostiary chat --session ses_\w+/);
     expect(readFileSync(join(dir, "talk.md"), "utf8")).toContain("**Agent:** First answer.");
   });
 

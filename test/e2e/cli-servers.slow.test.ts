@@ -133,7 +133,7 @@ describe("ostiary servers", { timeout: 120_000 }, () => {
         .stderr,
     ).toContain("is stored, sealed");
     const names = await cli(["credential", "remote"]);
-    expect(names.stdout).toMatch(/^OTHER +everybody's .*\nTOKEN +everybody's /m);
+    expect(names.stdout).toMatch(/^OTHER +shared .*\nTOKEN +shared /m);
     expect((await cli(["credential", "remote", "OTHER", "--remove"])).stderr).toContain(
       "is forgotten",
     );

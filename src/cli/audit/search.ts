@@ -30,7 +30,7 @@ export function tailVerb(command: Command, cli: Cli): void {
   command
     .command("tail")
     .description("the newest events, oldest of them first")
-    .option("-f, --follow", "go on with new ones as they come, until Ctrl-C")
+    .option("-f, --follow", "then print new ones as they come, until Ctrl-C")
     .option("--limit <n>", "at most this many (1 to 100)", "20")
     .action((options: { follow?: true; limit: string }) => tail(cli, options));
 }
@@ -97,7 +97,7 @@ async function goOn(cli: Cli, api: Api, from: number): Promise<void> {
   }
 }
 
-/** `rows only`: they go on under the headers of those before. */
+/** `rows only`: they continue the table above them, under its headers. */
 function print(cli: Cli, events: readonly Event[], part?: "rows only"): void {
   if (!cli.flags.json) return show(cli, events, part);
   for (const event of events) cli.term.printJson(event, "line");

@@ -21,7 +21,7 @@ interface History {
   ids: readonly string[];
 }
 
-/** What is told, whichever way it was found out. */
+/** The report, whether the file or the server was checked. */
 interface Report {
   ok: boolean;
   events: number;
@@ -159,7 +159,7 @@ function tell(cli: Cli, report: Report, unpinned: boolean): void {
     );
   if (unpinned)
     term.note(
-      "   whoever made this file chose the key; name yours to be sure who signed: --key <public.pem> (ostiary audit head shows it)",
+      "   the key is part of this file, so anyone could have signed it; give the key you trust: --key <public.pem> (ostiary audit head shows it)",
     );
 }
 

@@ -1,4 +1,4 @@
-// Commands inside a conversation: each is a word after a slash.
+// Commands inside a conversation, e.g. `/history`.
 import type { Cli } from "../cli.ts";
 import type { Api } from "../client/client.ts";
 import { usage } from "../client/fail.ts";
@@ -12,7 +12,7 @@ import { sessionPath, type Message, type SendBody, type Session } from "./turn.t
 export interface Talk {
   readonly cli: Cli;
   readonly api: Api;
-  /** Null until something was said. */
+  /** Null until the first message. */
   sessionId: string | null;
   model: string | null;
   say(body: SendBody): Promise<void>;
@@ -44,7 +44,7 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
     },
   },
   sessions: { takes: "[number]", about: "your latest sessions, or go to one", run: sessions },
-  history: { takes: "", about: "what was said in this session", run: history },
+  history: { takes: "", about: "the messages of this session", run: history },
   search: { takes: "<text>", about: "find messages in all your sessions", run: search },
   branch: { takes: "[number]", about: "the branches of this session, or go to one", run: branch },
   regenerate: {
@@ -180,4 +180,4 @@ async function title({ cli, api, sessionId }: Talk, rest: string): Promise<void>
   cli.term.note("   renamed");
 }
 
-export const nothingYet = (): Error => usage("nothing was said yet", "say something first");
+export const nothingYet = (): Error => usage("there are no messages yet", "send one first");

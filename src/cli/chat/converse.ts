@@ -59,7 +59,7 @@ export async function converse(cli: Cli, api: Api, start: Partial<SendBody>): Pr
   await conversation.untilEnd();
 }
 
-/** Its title, and what the person said in it: the arrow keys bring it back. */
+/** Its title, and the person's messages: the arrow keys bring them back. */
 async function resumed(api: Api, id: string): Promise<{ title: string; lines: string[] }> {
   const { title } = await api.get<Session>(sessionPath(id));
   const { items } = await api.get<{ items: Message[] }>(`${sessionPath(id)}/messages`);
@@ -252,11 +252,11 @@ class Conversation {
     this.#isClosed = true;
     const { sessionId } = this.#talk;
     if (this.#running && !this.#running.isStopping && sessionId !== null)
-      this.#cli.term.note(`\n   the turn goes on; stop it: ostiary sessions stop ${sessionId}`);
+      this.#cli.term.note(`\n   the turn continues; stop it: ostiary sessions stop ${sessionId}`);
     this.#running?.leave.abort();
     if (sessionId !== null)
       this.#cli.term.note(
-        this.#cli.term.err.dim(`\n   go on later: ostiary chat --session ${sessionId}`),
+        this.#cli.term.err.dim(`\n   continue later: ostiary chat --session ${sessionId}`),
       );
     this.#end.resolve();
   }

@@ -65,7 +65,7 @@ export async function chatOnce(
   }
 }
 
-/** Answering happens elsewhere: this program only says that somebody is asked. */
+/** The answer is given elsewhere: this program only prints that a person is asked. */
 function showQuestions(api: Api, signal: AbortSignal, screen: Screen): void {
   watchQuestions(api, signal, (question) => {
     for (const text of questionLines(question)) screen.line(text);
@@ -78,7 +78,9 @@ function report(cli: Cli, turn: Turn): void {
   cli.exitCode = status === "success" ? 0 : exitOf(error?.code, error?.reason);
   if (cli.flags.json) return cli.term.printJson(turn);
   const { dim } = cli.term.err;
-  cli.term.note(dim(`   session ${sessionId}   go on: ostiary chat --session ${sessionId} <text>`));
+  cli.term.note(
+    dim(`   session ${sessionId}   continue: ostiary chat --session ${sessionId} <text>`),
+  );
 }
 
 /** Left before the end: what is known, and where to see the rest. */
@@ -93,7 +95,7 @@ async function reportLeft(
   if (cli.flags.json)
     cli.term.printJson(await api.get<Turn>(`turns/${encodeURIComponent(turnId)}`));
   cli.term.warn(
-    `   the turn goes on; see it: ostiary sessions messages ${sessionId}, stop it: ostiary sessions stop ${sessionId}`,
+    `   the turn continues; see it: ostiary sessions messages ${sessionId}, stop it: ostiary sessions stop ${sessionId}`,
   );
 }
 

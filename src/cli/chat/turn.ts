@@ -54,7 +54,7 @@ export interface CallResult {
   readonly url?: string;
 }
 
-/** What somebody who follows a turn hears, in order; each is waited for. */
+/** The events of a turn for those who follow it, in order; each handler is awaited. */
 export interface TurnListener {
   onBegin(ids: { readonly sessionId: string; readonly turnId: string }): void;
   onText(text: string): void;
@@ -69,7 +69,7 @@ const WAIT_SECONDS = 60;
 
 export const sessionPath = (id: string): string => `sessions/${encodeURIComponent(id)}`;
 
-/** Sends a message; a session that was only idle for too long is opened again, and `onReopened` is told. */
+/** Sends a message; a session that had only been idle for too long is opened again, and `onReopened` is called. */
 export async function sendMessage(
   api: Api,
   body: SendBody,
@@ -88,7 +88,7 @@ export async function sendMessage(
   }
 }
 
-/** What somebody ended on purpose stays ended. */
+/** A session that was ended on purpose stays ended. */
 async function reopenIdle(api: Api, id: string, refusal: CliError): Promise<void> {
   const session = await api.get<Session>(sessionPath(id));
   if (session.endedAt !== null) throw refusal;

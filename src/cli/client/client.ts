@@ -50,7 +50,7 @@ export async function connect(cli: Cli, need: Need): Promise<Api> {
     );
   }
   if (!URL.canParse(url)) throw usage(`--server: expected a URL, got ${JSON.stringify(url)}`);
-  // A key of this machine must not travel to a server somebody merely named.
+  // A key of this machine must not be sent to a server that was only named on the command line.
   if (cli.flags.key === undefined && url !== ownUrl)
     throw usage(
       "--server names a server whose key is not known here",

@@ -57,7 +57,7 @@ export async function noSuchTool(api: Api, tool: string): Promise<Error> {
   return error;
 }
 
-/** `did you mean file/read?`: of the tools this caller sees, so that it tells of no other. */
+/** `did you mean file/read?`: only among the tools that this caller sees, so that no hidden tool is revealed. */
 export async function meantTool(api: Api, tool: string): Promise<string | null> {
   const { tools } = await api.get<{ tools: { name: string }[] }>("tools");
   const names = tools.map(({ name }) => name);

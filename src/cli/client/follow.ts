@@ -54,14 +54,14 @@ export async function follow(cli: Cli, api: Api, id: string): Promise<Execution 
       });
       if (body.execution.endTime !== undefined) return body.execution;
       ({ status } = body.execution);
-      // Whoever waits for a person has been told so already.
+      // That the call waits for a person was printed before.
       if (body.execution.approval?.state !== "pending") progress.show(status);
       await sleep(wait, undefined, { signal: stop.signal });
     }
   } catch (cause) {
     if (!stop.signal.aborted) throw cause;
     if (cli.flags.json) cli.term.printJson({ success: true, executionId: id, status });
-    cli.term.warn(`${id} goes on; cancel it with: ostiary runs cancel ${id}`);
+    cli.term.warn(`${id} continues; cancel it with: ostiary runs cancel ${id}`);
     return null;
   } finally {
     progress.end();

@@ -75,7 +75,7 @@ async function importAgents(cli: Cli, file: string, dryRun: boolean): Promise<vo
   );
   for (const { id } of dryRun ? [] : added)
     cli.term.note(
-      `server ${id} is switched off: look at it, then ostiary servers set ${id} --enable`,
+      `server ${id} is switched off: check it, then ostiary servers set ${id} --enable`,
     );
   if (dryRun) cli.term.note("nothing was written");
 }

@@ -86,8 +86,8 @@ export function define(command: Command, cli: Cli): void {
     .action((id: string, options: ShowOptions) => show(cli, id, options));
   command
     .command("approve <id>")
-    .description("agree to this one call; it then goes on by itself")
-    .option("--reason <text>", "a comment, told to the caller")
+    .description("agree to this one call; it is then resumed by itself")
+    .option("--reason <text>", "a comment, shown to the caller")
     .option("--args <json>", "run it with these arguments instead: JSON, @file, or - for stdin")
     .option(
       "--expires <duration>",
@@ -98,7 +98,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .command("deny <id>")
     .description("say no to this call")
-    .option("--reason <text>", "a comment, told to the caller")
+    .option("--reason <text>", "a comment, shown to the caller")
     .action((id: string, options: VoteOptions) => decline(cli, id, options));
   command
     .command("watch")
@@ -179,7 +179,7 @@ async function show(cli: Cli, id: string, { args, rule }: ShowOptions): Promise<
   const item = await one(api, id);
   const wanted = args === undefined ? {} : { arguments: jsonOf(args) };
   const matches = typeof rule === "string" ? { matches: jsonListOf(rule) } : {};
-  // Only those who may decide it are told; what is decided has no effect any more.
+  // Shown only to those who may decide; on a decided approval it has no effect.
   const preview =
     item.mayDecide || args !== undefined
       ? await api.post<Previewed>(`${pathOf(id)}/preview`, wanted)
@@ -210,7 +210,7 @@ function jsonListOf(text: string): unknown {
 
 function describe(cli: Cli, item: Approval): void {
   const { arguments: args, editedArguments, reasons, votes, version: _version, ...all } = item;
-  // The reasons say the same in words.
+  // The reasons contain the same in readable form.
   const { taintSources: _sources, ...rest } = all;
   const { selfApproved, ...others } = rest;
   const facts = selfApproved ? rest : others;
@@ -246,7 +246,7 @@ async function approve(cli: Cli, id: string, options: VoteOptions): Promise<void
   cli.term.note(
     voted.state === "pending"
       ? `   ${more} more must agree`
-      : `   the call goes on: ostiary runs show ${voted.executionId}`,
+      : `   the call continues: ostiary runs show ${voted.executionId}`,
   );
   if (rule)
     cli.term.note(

@@ -74,7 +74,7 @@ export async function callArguments(
   all: string | undefined,
   schemaOf: SchemaOf = async () => (await findTool(api, tool))?.tool.inputSchema ?? null,
 ): Promise<JsonObject> {
-  // A tool that does not exist for this caller has no schema; the call itself then says so, and is recorded.
+  // A tool that does not exist for this caller has no schema; the call itself is refused for that, and recorded.
   const schema = needsSchema(pairs) ? await schemaOf() : null;
   return {
     ...(all === undefined ? {} : parseArgs(all, () => readFileSync(0, "utf8"))),
@@ -104,7 +104,7 @@ async function call(
   const asked = Date.now();
   const execution = await follow(cli, api, executionId);
   if (execution === null) {
-    cli.exitCode = approval ? EXIT_PENDING : 1; // interrupted; the execution goes on
+    cli.exitCode = approval ? EXIT_PENDING : 1; // interrupted; the execution continues
     return;
   }
   const decided = execution.approval && decidedLine(execution.approval, asked);
@@ -189,7 +189,7 @@ function show(cli: Cli, api: Api, answer: CallAnswer): void {
   term.note(`   ${term.err.dim(`${api.url}/x/${answer.executionId}`)}`);
 }
 
-/** Of a tool of a server: what it said, where that is all there is. */
+/** Of a tool of a server: its message, where there is nothing else. */
 function textOf(result: JsonObject): string | null {
   if (!(CONTENT_KEY in result)) return null;
   const { content, structuredContent } = unpackResult(result);

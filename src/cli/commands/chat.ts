@@ -17,12 +17,12 @@ export function define(command: Command, cli: Cli): void {
   command
     .usage("[message…] [options]")
     .argument("[message...]", "what to say; - or a pipe: from stdin; nothing: a conversation")
-    .option("--session <id>", "go on in this session")
+    .option("--session <id>", "continue this session")
     .option("--capsule <id>", "the capsule of a new session (default: yours)")
     .option("--persona <id>", "the persona of a new session")
     .option("--model <name>", "the model to ask (default: the capsule's, or the best one)")
     .option("--no-stream", "show the answer when it is whole")
-    .option("--no-wait", "leave when a person must agree first (exit 4); the turn goes on")
+    .option("--no-wait", "end when a person must agree first (exit 4); the turn continues")
     .action((words: string[], options: Options) => chat(cli, words, options));
 }
 

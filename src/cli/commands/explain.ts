@@ -27,7 +27,7 @@ export function define(command: Command, cli: Cli): void {
     .argument("[pairs...]", "arguments of the imagined call")
     .option("--args <json>", "all arguments as JSON, @file, or - for stdin")
     .option("--as <user>", "as this user, or this key (key_…), would be answered (administrators)")
-    .option("--mode <mode>", "as if the house were in this mode")
+    .option("--mode <mode>", "as if this mode were active")
     .option("--at <time>", "as if it were then, e.g. 2026-01-31T08:00:00Z")
     .option("--taint <from...>", "as if an agent had read this: a host, a server or a file")
     .option("--missing", "every tool the user does not see, and why (administrators)")

@@ -57,11 +57,11 @@ export function define(command: Command, cli: Cli): void {
       parseMoment(text, -1),
     )
     .option("--until <moment>", "until then", (text) => parseMoment(text, -1))
-    .option("--user <id>", "whose, for administrators; * for everybody")
+    .option("--user <id>", "whose, for administrators; * for all users")
     .action((options: SeriesOptions) => series(cli, options));
   command
     .command("rebuild")
-    .description("make history anew from the log alone, while calls go on")
+    .description("rebuild history from the log alone, while calls continue")
     .option("--status", "only say how far the last one is")
     .action((options: { status?: true }) => rebuild(cli, options.status === true));
   needsVerb(command);

@@ -66,7 +66,7 @@ async function ownerOrApp(
 const isInUse = (cause: unknown): boolean =>
   cause instanceof AppError && cause.code === "CONFLICT" && cause.fault.reason === "already_exists";
 
-/** The client of another process's engine, judged by its own key; goes on in this process when that one ends. */
+/** The client of another process's engine, with its own key; this process takes over when that one ends. */
 async function joinOwner(
   cli: Cli,
   dataDir: string,
@@ -83,7 +83,9 @@ async function joinOwner(
       own = found.app;
       stopOnSignal(cli);
       await own.listenLocally();
-      cli.term.note("the process that owned the data directory has ended; its work goes on here");
+      cli.term.note(
+        "the process that owned the data directory has ended; this process continues its work",
+      );
     }
     owner = liveOwner(dataDir) ?? owner;
     return placeOf(owner);

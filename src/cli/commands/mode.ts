@@ -41,7 +41,7 @@ export function define(command: Command, cli: Cli): void {
         .choices(MODES)
         .argParser(parseMode),
     )
-    .option("--reason <text>", "why; it stands in the record and is shown to everybody")
+    .option("--reason <text>", "why; it is recorded and shown to all users")
     .option("--for <duration>", "go back by itself after this long: 30m, 2h, 7d", (text) =>
       parseDuration(text, "s"),
     )
@@ -78,7 +78,7 @@ async function switchTo(cli: Cli, mode: Mode, options: Options): Promise<void> {
   );
 }
 
-/** Whoever is asked for the reason is asked for the duration too, unless the line names it. */
+/** When the reason is asked for, so is the duration, unless the command line has it. */
 async function ask(
   cli: Cli,
   mode: Mode,
@@ -87,7 +87,7 @@ async function ask(
   const reason = await cli.term.ask(`Why switch to ${mode}?`, "--reason <text>");
   if (forMs !== undefined) return { reason };
   const text = await cli.term.ask(
-    "For how long? (30m, 2h, 7d; empty: until somebody changes it)",
+    "For how long? (30m, 2h, 7d; empty: until it is changed)",
     "--for <duration>",
     "may be empty",
   );

@@ -59,7 +59,7 @@ export function define(command: Command, cli: Cli): void {
     });
   command
     .command("test <name>")
-    .description("ask it for one word")
+    .description("send it a short test request")
     .action(async (name: string) => {
       const api = await cli.connect("admin");
       showRow(cli, await api.post<Row>(`${pathOf(name)}/test`, {}));

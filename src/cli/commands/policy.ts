@@ -27,7 +27,7 @@ export function define(command: Command, cli: Cli): void {
     command
       .command(usage)
       .description(about)
-      .option("--v0", "read modules that do not say so themselves as Rego v0");
+      .option("--v0", "read modules that do not name a version as Rego v0");
   const timed = (to: Command): Command =>
     to
       .option("--timeout <duration>", "longest evaluation", duration, 10_000)

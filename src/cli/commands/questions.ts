@@ -43,7 +43,7 @@ export function define(command: Command, cli: Cli): void {
     });
   command
     .command("answer <id> <text>")
-    .description("answer it; whoever asked goes on with what you say")
+    .description("answer it; the call that asked continues with your answer")
     .action(async (id: string, text: string) => decide(cli, id, { answer: text }));
   command
     .command("decline <id>")

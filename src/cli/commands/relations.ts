@@ -39,7 +39,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .command("check <question>")
     .description(
-      "does somebody have a permission? tool:system/echo#execute@user:ada; exit 1 unless yes",
+      "does a user have a permission? tool:system/echo#execute@user:ada; exit 1 unless yes",
     )
     .option("--context <json>", "values for caveats, as JSON")
     .option("--tree", "also the expression behind it, with the subjects written down")

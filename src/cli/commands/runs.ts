@@ -55,7 +55,7 @@ async function watch(cli: Cli, id: string | undefined): Promise<void> {
         if (id !== undefined && (await hasEnded(cli, api, id))) return;
         continue;
       }
-      // The same stream tells of the mode and of approvals.
+      // The same stream has events of the mode and of approvals.
       if (!event.event.startsWith("tool.execution.")) continue;
       const change = JSON.parse(event.data) as Record<string, unknown>;
       if (id !== undefined && change["id"] !== id) continue;
@@ -74,7 +74,7 @@ const ENDS = new Set(
   ["complete", "failed", "cancelled", "denied"].map((end) => `tool.execution.${end}`),
 );
 
-/** What had ended before the stream was open sends no further event: its record is told instead. */
+/** A call that had ended before the stream was open sends no further event: its record is printed instead. */
 async function hasEnded(cli: Cli, api: Api, id: string): Promise<boolean> {
   const { execution } = await api.get<{ execution: Execution }>(
     `executions/${encodeURIComponent(id)}`,

@@ -47,7 +47,7 @@ async function serve(cli: Cli, options: ServeOptions): Promise<void> {
       cli.term.warn(
         `! ${url} can be reached from outside and is not encrypted; put a TLS proxy in front`,
       );
-    // Listened for before anybody is told that we are ready: who starts us may stop us at once.
+    // Before "ready" is printed: the program that starts us may stop us at once.
     const stopped = untilSignal(
       () => app.close(),
       (text) => cli.term.note(text),
@@ -137,7 +137,7 @@ function banner(
   const created = app.dataDir.created ? ", created" : "";
   const auth = config.server.authEnabled
     ? []
-    : ["  Auth      off: whoever reaches this address acts as the owner"];
+    : ["  Auth      off: everyone who reaches this address acts as the owner"];
   return [
     `  Console   ${login}          (this link works once, for 15 minutes)`,
     `  MCP       ${shown}/mcp`,

@@ -1,4 +1,4 @@
-// `ostiary servers`: MCP servers behind Ostiary, and what of their tools somebody has agreed to.
+// `ostiary servers`: MCP servers behind Ostiary, and which of their tools are approved.
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { defineAdding } from "../servers/add.ts";

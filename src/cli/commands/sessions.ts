@@ -1,4 +1,4 @@
-// Conversations with agents: your sessions and what was said in them.
+// Conversations with agents: your sessions and their messages.
 import { Option, type Command } from "commander";
 import {
   exported,
@@ -40,7 +40,7 @@ export function define(command: Command, cli: Cli): void {
     );
   command
     .command("messages <id>")
-    .description("what was said, oldest first")
+    .description("its messages, oldest first")
     .option("--branches", "every branch, not only the one in use")
     .action((id: string, { branches }: { branches?: true }) => messages(cli, id, branches));
   command

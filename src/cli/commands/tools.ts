@@ -51,7 +51,7 @@ export function define(command: Command, cli: Cli): void {
   command.usage("[list|show|search|view] [options]");
   filters(command.command("list", { isDefault: true }))
     .description("tools you may use")
-    .argument("[word]")
+    .argument("[text]")
     .usage("[options]")
     .action(async (word: string | undefined, options: ListOptions) => {
       if (word !== undefined) throw unknownVerb(command, word);
@@ -66,7 +66,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--as <user>", "as this user, or this key (key_…), would (administrators)")
     .option("--capsule <id>", "as if the key belonged to this capsule")
     .option("--session <id>", "as who acts in this chat session")
-    .option("--mode <mode>", "as if the house were in this mode")
+    .option("--mode <mode>", "as if this mode were active")
     .option("--at <time>", "as if policies were asked then (administrators)")
     .action((options: ViewOptions) => view(cli, options));
   command

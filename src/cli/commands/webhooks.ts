@@ -39,7 +39,7 @@ const DELIVERY: Columns = {
 export function define(command: Command, cli: Cli): void {
   command
     .command("add <url>")
-    .description("tell this address of events; its signing secret is shown once, on stdout")
+    .description("send events to this address; its signing secret is shown once, on stdout")
     .requiredOption("--events <patterns...>", "e.g. approval.* mode.changed, or * for everything")
     .option("--description <text>", "what it is for")
     .action(async (url: string, options: { events: string[]; description?: string }) => {

@@ -1,4 +1,4 @@
-// One entry in a file that belongs to somebody else: everything around it stays as it is, or the file is not touched.
+// One entry in a file of another program: everything around it stays unchanged, or the file is not written.
 import { isDeepStrictEqual } from "node:util";
 import {
   applyEdits,

@@ -1,4 +1,4 @@
-// That a long call goes on, and since when: one line that changes on a terminal, few lines elsewhere.
+// Shows that a long call is still running, and since when: one line that changes on a terminal, few lines elsewhere.
 import type { Cli } from "../cli.ts";
 import { duration } from "./render.ts";
 
@@ -9,7 +9,7 @@ export interface Progress {
   end(): void;
 }
 
-/** A short call needs no word. */
+/** Nothing is printed for a short call. */
 const FIRST_MS = 1_000;
 const EVERY_MS = 1_000;
 /** Where lines stay: after one second, two, four … and at least each minute. */

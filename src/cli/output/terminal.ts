@@ -1,4 +1,4 @@
-// What goes to whom: results to stdout, words for people to stderr, colour and questions only where somebody looks.
+// Results go to stdout, messages for people to stderr; colour and questions only on a terminal.
 import picocolors from "picocolors";
 import type { Streams } from "../cli.ts";
 import { usage } from "../client/fail.ts";
@@ -17,7 +17,7 @@ export interface Terminal {
   /** Colours for stdout and for stderr: plain functions when the stream is no screen. */
   readonly out: Colors;
   readonly err: Colors;
-  /** Somebody sits there and can answer. */
+  /** A person can answer here. */
   readonly interactive: boolean;
   /** One line of the result, to stdout. */
   print(text: string): void;
@@ -33,7 +33,7 @@ export interface Terminal {
   confirm(question: string): Promise<boolean>;
   /** A line of text; where nobody can be asked it is a usage error that names the flag. */
   ask(question: string, flag: string, empty?: "may be empty"): Promise<string>;
-  /** A secret, not shown while it is typed; only where somebody can be asked. */
+  /** A secret, not shown while it is typed; only where a person can be asked. */
   askSecret(question: string): Promise<string>;
 }
 

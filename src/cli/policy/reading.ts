@@ -5,7 +5,7 @@ import { nodeCrypto } from "@ostiary/rego/node-crypto";
 import type { RegoPowers } from "@ostiary/rego";
 
 export interface Reading {
-  /** For modules that do not say so themselves. */
+  /** For modules that do not name a version. */
   readonly version: "v0" | "v1";
 }
 

@@ -82,7 +82,7 @@ export function defineAdding(command: Command, cli: Cli): void {
       "a secret, asked for or read from stdin, or by reference (env:NAME, file:PATH); repeatable",
       each,
     )
-    .option("--per-user", "everybody brings a credential of their own")
+    .option("--per-user", "each user stores a credential of their own")
     .option("--timeout <seconds>", "time limit of its calls (1 to 300)", Number)
     .option("--dry-run", "connect and list, keep nothing")
     .option("--approve", "approve all its tools with the proposed terms at once")

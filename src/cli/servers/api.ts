@@ -57,7 +57,7 @@ export function defineEndpoints(command: Command, cli: Cli): void {
     .requiredOption("--name <name>", "what the tool is called")
     .requiredOption("--url <url>", "e.g. 'https://api.example.org/pets/{id}?lang=en&page={page}'")
     .option("--method <method>", "GET, POST, …", "GET")
-    .option("--description <text>", "what it does, for whoever chooses a tool")
+    .option("--description <text>", "what it does, for those who choose a tool")
     .option(
       "--param <name:place[:type]>",
       "place: path, query or header; a ? behind the name: may be left out; repeatable",

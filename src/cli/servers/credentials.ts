@@ -21,7 +21,7 @@ export function defineCredentials(command: Command, cli: Cli): void {
     .description(
       "store a secret (asked for, from stdin, or NAME=env:VARIABLE); without one list names",
     )
-    .option("--mine", "your own, where everybody brings theirs")
+    .option("--mine", "your own, where each user has one")
     .option("--remove", "forget it")
     .action((name: string, credential: string | undefined, options: Options) =>
       credential === undefined ? list(cli, name) : change(cli, name, credential, options),
@@ -33,7 +33,7 @@ async function list(cli: Cli, name: string): Promise<void> {
   const answer = await api.get<Listed>(pathOf(name, "/credentials"));
   if (cli.flags.json) return cli.term.printJson(answer);
   const rows = [
-    ...answer.shared.map((one) => [one.name, "everybody's", one.updatedAt]),
+    ...answer.shared.map((one) => [one.name, "shared", one.updatedAt]),
     ...answer.own.map((one) => [one.name, "yours", one.updatedAt]),
   ];
   printTable(cli, ["name", "whose", "changed"], rows);

@@ -43,7 +43,7 @@ export function defineDeciding(command: Command, cli: Cli): void {
     )
     .option(
       "--grant <whom>",
-      "members: everybody of the tenant may execute them (the default); none: nobody yet",
+      "members: all users of the tenant may execute them (the default); none: no user yet",
     )
     .option("--risk <risk>", "safe, moderate or dangerous, instead of what was proposed")
     .option("--category <category>", "one of the ten, instead of what was proposed")

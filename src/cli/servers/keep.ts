@@ -43,7 +43,7 @@ export function defineKeeping(command: Command, cli: Cli): void {
     .command("tools <name>")
     .description("what it offers and offered: state, risk, category, pin, findings")
     .option("--state <state>", "pending, approved, changed, removed, rejected or refused")
-    .option("--look", "look at what it offers now first")
+    .option("--look", "read what it offers now first")
     .action(async (name: string, { state, look }: { state?: string; look?: boolean }) => {
       const api = await cli.connect("admin");
       if (look)
@@ -71,7 +71,7 @@ export function defineKeeping(command: Command, cli: Cli): void {
     });
   command
     .command("restart <name>")
-    .description("connect anew, and look at what it offers")
+    .description("connect again, and read what it offers")
     .action(async (name: string) => {
       const api = await cli.connect("admin");
       told(cli, await api.post<TriedItem>(pathOf(name, "/restart"), {}), "restarted");
@@ -87,13 +87,13 @@ export function defineKeeping(command: Command, cli: Cli): void {
     .option("--max-queued <n>", "how many may wait", Number)
     .option(
       "--recheck <seconds>",
-      "how old a look at its definitions may be when a call goes out; 0: none",
+      "how old its definitions may be when a call is sent; 0: read before each call",
       Number,
     )
     .option("--breaker-failures <n>", "so many failures in a row open the breaker", Number)
     .option("--breaker-reset <seconds>", "for so long", Number)
     .option("--max-result-bytes <n>", "larger answers are refused", Number)
-    .option("--credentials <whose>", "shared, or user: everybody brings their own")
+    .option("--credentials <whose>", "shared, or user: each user stores their own")
     .action((name: string, options: SetOptions) => set(cli, name, options));
   command
     .command("remove <name>")

@@ -28,12 +28,12 @@ export function defineLogin(command: Command, cli: Cli): void {
       cli.term.note(
         revoked
           ? "the login is forgotten, its tokens are revoked"
-          : "the login is forgotten; its authorization server was not told, so the tokens end when their time is over",
+          : "the login is deleted here; its authorization server could not be notified, so the tokens stay valid until they expire",
       );
     });
 }
 
-/** The link is a stranger's word: it is printed, and never given to a program that would open it. */
+/** The link comes from another server: it is printed, and never passed to a program that would open it. */
 async function logIn(cli: Cli, name: string, wait: boolean): Promise<void> {
   const api = await cli.connect();
   const since = async (): Promise<string | null> =>
