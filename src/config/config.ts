@@ -237,7 +237,7 @@ function checkTogether(
         fault(
           where(key),
           key,
-          `authentication is off (${where("server.authEnabled")}), so everybody behind the proxy would act as the owner; turn it on`,
+          `authentication is off (${where("server.authEnabled")}), so all clients of the proxy would act as the owner; turn it on`,
         ),
       );
   if (!authEnabled && !isLoopback(host)) {

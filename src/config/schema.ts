@@ -88,7 +88,7 @@ const server = z.strictObject({
     .default([])
     .meta(
       about(
-        "Addresses and networks of proxies whose X-Forwarded-For says who the client is. Of anybody else that header is ignored.",
+        "Addresses and networks of proxies whose X-Forwarded-For names the client. From any other address that header is ignored.",
       ),
     ),
   maxBodyBytes: whole(1024, 104_857_600)
@@ -174,7 +174,7 @@ const approvals = z.strictObject({
         .optional()
         .meta(
           about(
-            "Told of approvals that are asked for and decided, signed as Standard Webhooks say: a webhook of its own, wherever it is.",
+            "Receives approvals that are requested and decided, signed by the Standard Webhooks specification: a webhook of its own, at any address.",
           ),
         ),
       secret: z
@@ -349,7 +349,7 @@ export const configSchema = z.strictObject({
   server: server.prefault({}).meta(about("The listener and its doors.")),
   execution: execution.prefault({}).meta(about("Limits of executions.")),
   approvals: approvals.prefault({}).meta(about("Calls that a person must agree to.")),
-  webhooks: webhooks.prefault({}).meta(about("Programs outside that are told of events.")),
+  webhooks: webhooks.prefault({}).meta(about("Programs outside that are notified of events.")),
   log: z
     .strictObject({
       level: z
@@ -562,7 +562,7 @@ export const configSchema = z.strictObject({
         .array(z.string().min(1))
         .max(200)
         .default(["LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "NODE_ENV"])
-        .meta(about("Environment variables that system/env may tell.")),
+        .meta(about("Environment variables that system/env may show.")),
     })
     .prefault({})
     .meta(about("Tools.")),
