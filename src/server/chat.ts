@@ -60,7 +60,7 @@ async function answer(
   });
 }
 
-/** The turn goes on when the client leaves: its events can be asked for again. */
+/** The turn continues when the client disconnects: its events can be asked for again. */
 async function streamed(request: SendInput, context: ApiContext): Promise<Response> {
   const { caller, doors } = context;
   const release = doors.capacity.openStream(caller);

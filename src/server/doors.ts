@@ -50,10 +50,10 @@ export interface Doors {
   readonly identity: Identity;
   readonly directory: Directory;
   readonly registry: Registry;
-  /** Told when somebody may see other tools than before for another cause than the registry: rights, rules, mode. */
+  /** Called when the visible tools may have changed for another cause than the registry: rights, rules, mode. */
   readonly visibility: { on(listener: () => void): () => void };
   /**
-   * Tells those who hold something open when their caller's rights have changed, and (null) that they stand no more.
+   * Called for what a caller holds open: when their rights have changed, and with null when they have lost access.
    */
   readonly standing: Pick<CallerWatch, "watch">;
   /** How the caller's capsule wants tools listed to MCP clients. */

@@ -135,7 +135,7 @@ const t = initTRPC.context<ApiContext>().create({
 type In<I extends z.ZodObject> =
   Record<never, never> extends z.input<I> ? z.input<I> | void : z.input<I>;
 
-/** Our faults get tRPC's own code word, so that `data.code` and `data.httpStatus` are right. */
+/** Our faults get tRPC's own code, so that `data.code` and `data.httpStatus` are right. */
 const procedure = t.procedure.use(async ({ ctx, next }) => {
   const result = await next();
   if (result.ok) return result;

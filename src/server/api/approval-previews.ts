@@ -93,7 +93,7 @@ export const getSimilarApproval = endpoint({
   method: "GET",
   path: "/approvals/{id}/similar",
   access: "caller",
-  summary: "The last approved call of the same tool: of the same requester, else of anybody",
+  summary: "The last approved call of the same tool: of the same requester, else of any user",
   input: similarInput,
   output: similarShape,
   async run({ id }, { caller, doors }) {

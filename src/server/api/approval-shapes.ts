@@ -100,7 +100,7 @@ export const previewInput = z.strictObject({
     .string()
     .max(64)
     .optional()
-    .describe("`version` of what you read: refused when somebody edited it since"),
+    .describe("`version` of what you read: refused when it was edited since"),
 });
 
 export const previewShape = z.object({
@@ -112,7 +112,7 @@ export const previewShape = z.object({
   denied: z
     .object({ stage: z.string(), ...refusal, rule: z.string().optional() })
     .nullable()
-    .describe("The gate would refuse the call today, whoever agrees"),
+    .describe("The gate would refuse the call today, even with an approval"),
   effect: z.discriminatedUnion("kind", [none, fails, files, database, shell, http]),
 });
 
@@ -127,7 +127,7 @@ export const similarShape = z.object({
       sameRequester: z.boolean(),
       toolName: z.string(),
       sameTool: z.boolean().describe("False: the tool's definition has changed since"),
-      arguments: jsonObject.describe("What was approved: the edited ones where somebody edited"),
+      arguments: jsonObject.describe("What was approved: the edited ones if there was an edit"),
       edited: z.boolean(),
       votes: z.array(z.object({ userId: z.string(), comment: z.string().nullable(), at: time })),
       decidedAt: time,
@@ -151,7 +151,7 @@ export const rulePreviewShape = z.object({
   unknown: z
     .int()
     .describe(
-      "Calls of which this cannot be told: the record has their arguments cut, or masked where the rule looks",
+      "Calls for which this is unknown: in the record their arguments are cut, or masked where the rule compares",
     ),
   oldest: time.nullable().describe("When the oldest call that was looked at began"),
   newest: z

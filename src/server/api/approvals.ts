@@ -71,7 +71,7 @@ const approval = z.object({
   state,
   needed: z.int().describe("How many different people must agree"),
   votes: z.array(vote),
-  selfApproved: z.boolean().describe("Whoever asked agreed themselves, through another channel"),
+  selfApproved: z.boolean().describe("The requester approved it, through another channel"),
   version: z.string().describe("Changes with every edit"),
   createdAt: time,
   expiresAt: time,
@@ -80,7 +80,7 @@ const approval = z.object({
   clientConnected: z
     .boolean()
     .optional()
-    .describe("One approval: whoever asked keeps a connection open and waits; absent: not known"),
+    .describe("One approval: the requester keeps a connection open and waits; absent: not known"),
   mayDecide: z.boolean(),
   mayNot: z.string().optional().describe("Why not"),
 });
@@ -177,14 +177,14 @@ const version = z
   .string()
   .max(64)
   .optional()
-  .describe("`version` of what you read: refused when somebody edited it since");
+  .describe("`version` of what you read: refused when it was edited since");
 
 export const approve = endpoint({
   name: "approvals.approve",
   method: "POST",
   path: "/approvals/{id}/approve",
   access: "caller",
-  summary: "Agree to one call; once enough people have, it goes on by itself",
+  summary: "Agree to one call; with enough approvals it is resumed by itself",
   input: z.strictObject({
     id: handle,
     comment,
@@ -302,7 +302,7 @@ export const noticeShape = z.object({
   decidedBy: z.array(z.string()).optional(),
   decidedAt: time.optional(),
   comment: z.string().optional(),
-  selfApproved: z.literal(true).optional().describe("Whoever asked agreed themselves"),
+  selfApproved: z.literal(true).optional().describe("The requester approved it"),
 });
 
 export const noticeView = (
@@ -315,7 +315,7 @@ export const noticeView = (
   url: linkTo(doors, id),
 });
 
-/** The same with how it was decided, for whoever asked; null when it is none of the reader's business. */
+/** The same with its decision, for the requester; null when the reader may not see it. */
 export async function noticeOf(
   caller: Caller,
   approvalId: string,

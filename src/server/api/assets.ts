@@ -130,7 +130,7 @@ export const removeAsset = endpoint({
 
 const PIECE_BYTES = 262_144;
 
-/** Whoever loses access meanwhile gets no further piece. */
+/** A reader that loses access meanwhile gets no further part. */
 async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES)
     yield await Promise.resolve(bytes.subarray(at, at + PIECE_BYTES));

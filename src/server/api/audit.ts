@@ -72,8 +72,8 @@ export const searchEvents = endpoint({
   output: z.object({
     success: served,
     events: z.array(event),
-    searched: z.int().describe("Events that were looked at; one request looks at 20,000 at most"),
-    next: z.int().nullable().describe("There is more to look at: ask again with `after`"),
+    searched: z.int().describe("Events that were searched; one request searches 20,000 at most"),
+    next: z.int().nullable().describe("There are more events: ask again with `after`"),
     archivedTo: z
       .int()
       .describe("Events up to this number lie in archived files and were not looked at"),
@@ -230,7 +230,7 @@ const history = z.object({
   checked: z.int().describe("Executions in history"),
   missing: z.int().describe("Executions of the log that history lacks"),
   extra: z.int().describe("Executions that the log knows nothing of"),
-  different: z.int().describe("Executions that the log tells otherwise"),
+  different: z.int().describe("Executions that differ from the log"),
   sums: z.int().describe("Sums that are not those of their executions"),
   ids: z.array(z.string()).describe("The first 20 executions that do not agree"),
 });
@@ -447,6 +447,6 @@ async function scopeOf(
 async function wholeHouse(doors: Doors, caller: Caller): Promise<void> {
   if ((await scopeOf(doors, caller, undefined)) === null) return;
   throw new AppError("FORBIDDEN", "admin_only", "this concerns the chains of all tenants", {
-    remedy: "ask whoever runs the server: ostiary audit, on its machine",
+    remedy: "ask the operator of the server: ostiary audit, on its machine",
   });
 }

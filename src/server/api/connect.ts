@@ -1,4 +1,4 @@
-// What each AI client needs to be told to reach this server: the same entries that `ostiary connect` writes.
+// What each AI client needs to reach this server: the same entries that `ostiary connect` writes.
 import { z } from "zod";
 import { CLIENTS, type Address, type Client } from "../../util/ai-clients/clients.ts";
 import { shellLine, snippetOf } from "../../util/ai-clients/snippet.ts";
@@ -43,7 +43,8 @@ export const getConnections = endpoint({
   method: "GET",
   path: "/connect",
   access: "caller",
-  summary: "How each AI client is told of this server: entries, commands and links, without a key",
+  summary:
+    "How each AI client is configured for this server: entries, commands and links, without a key",
   input: z.strictObject({}),
   output: z.object({
     url: z.string().describe("The MCP address of this server"),

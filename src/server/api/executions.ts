@@ -187,7 +187,7 @@ export const cancelToolExecution = endpoint({
   }),
   async run(input, { caller, doors }) {
     await doors.engine.cancel(caller, input.executionId, input.reason);
-    // The tool may have finished in the same moment: then nothing was cancelled, and the answer must not say so.
+    // The tool may have finished in the same moment: then nothing was cancelled, and the answer must not claim it.
     const record = await doors.history.get(caller, input.executionId);
     if (record && record.status !== "cancelled") throw notRunning(input.executionId);
     return {

@@ -36,7 +36,7 @@ const explanation = z.object({
   summary: z.string(),
   gates: z.array(verdict),
   wouldChange: z.array(z.string()).describe("What would have to change for another answer"),
-  taint: z.string().optional().describe("Content from outside that whoever calls has read"),
+  taint: z.string().optional().describe("Content from outside that the caller has read"),
 });
 
 const taintSource = z.strictObject({
@@ -65,7 +65,7 @@ export const explainCall = endpoint({
         .array(taintSource)
         .max(20)
         .optional()
-        .describe("As if whoever calls had read this content from outside"),
+        .describe("As if the caller had read this content from outside"),
       executionId: executionId.optional().describe("A past execution instead of a tool"),
     })
     .superRefine((input, check) => {

@@ -49,7 +49,7 @@ const view = (row: KeyView): z.input<typeof key> => ({
   limits: windowsOf(row.limits),
 });
 
-/** Without the plan, which is told beside them. */
+/** Without the plan, which the answer has beside them. */
 function windowsOf(kept: KeyLimits | null): Omit<KeyLimits, "plan"> | null {
   const { plan: _plan, ...windows } = kept ?? {};
   return Object.keys(windows).length > 0 ? windows : null;

@@ -16,7 +16,7 @@ export const events = eventEndpoint({
       .boolean()
       .default(false)
       .describe(
-        "Also changes of everybody's executions in the tenant, as this server runs them; administrators only",
+        "Also changes of all executions in the tenant that this server runs; administrators only",
       ),
     after: z.int().min(0).optional().describe("Sequence number of the last event seen"),
   }),

@@ -18,7 +18,7 @@ export const getToolMetrics = endpoint({
     success: served,
     registryMetrics: z.union([toolMetricsShape, z.object({ totalTools: z.int() })]),
     activeExecutions: z.int().describe("The caller's own"),
-    instanceActiveExecutions: z.int().optional().describe("Everybody's, for administrators"),
+    instanceActiveExecutions: z.int().optional().describe("Of all users, for administrators"),
     userStats: z.object({
       totalExecutions: z.int(),
       successfulExecutions: z.int(),

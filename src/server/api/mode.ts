@@ -1,4 +1,4 @@
-// The operating mode: everybody may know it, administrators switch it.
+// The operating mode: all users may read it, administrators switch it.
 import { z } from "zod";
 import { MODES, type Caller, type Mode } from "../../contract/call.ts";
 import type { ModeState } from "../../governance/modes/mode.ts";
@@ -16,9 +16,7 @@ const view = z.object({
   reason: z.string(),
   by: z.string().describe("A user, `sensor:<name>`, `timer` or `system`"),
   since: time,
-  until: time
-    .nullable()
-    .describe("Then it goes back to `revertTo`; null: until somebody changes it"),
+  until: time.nullable().describe("Then it returns to `revertTo`; null: until it is changed"),
   revertTo: mode.nullable(),
   proposal: z
     .object({ mode, reason: z.string(), at: time })
@@ -88,13 +86,13 @@ export const switchMode = endpoint({
       .trim()
       .min(1)
       .max(500)
-      .describe("Why; it stands in the record and is shown to everybody"),
+      .describe("Why; it is recorded and shown to all users"),
     forSeconds: z
       .int()
       .min(60)
       .max(604_800)
       .optional()
-      .describe("Then it goes back by itself; absent: until somebody changes it"),
+      .describe("Then it returns by itself; absent: until it is changed"),
   }),
   output: view,
   async run({ mode: wanted, reason, forSeconds }, { caller, doors }) {

@@ -126,7 +126,7 @@ export const testModel = endpoint({
   method: "POST",
   path: "/models/{name}/test",
   access: "admin",
-  summary: "Ask a model for one word, and say what came back",
+  summary: "Send a model a short test request, and answer what came back",
   input: z.strictObject({ name }),
   output: z.object({
     ok: z.boolean(),

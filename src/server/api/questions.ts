@@ -1,4 +1,5 @@
-// Questions that tools ask people: see them, answer or decline them. An answer is input for whoever asked, no approval.
+// Questions that tools ask people: see them, answer or decline them. An answer is input for the call that asked, no
+// approval.
 import { z } from "zod";
 import { QUESTION_STATES, type QuestionRow } from "../../storage/store/store.ts";
 import { endpoint, fieldFault } from "./endpoint.ts";

@@ -58,7 +58,7 @@ export const executionShape = z.object({
   approval: noticeShape.optional().describe("What became of it; only of a single execution"),
 });
 
-/** The record of a hidden tool tells its caller no more than the response did. */
+/** The record of a hidden tool shows its caller no more than the response did. */
 export function executionView(record: ExecutionRecord): z.input<typeof executionShape> {
   const hidden = wasHidden(record);
   return {
@@ -94,7 +94,7 @@ export function executionView(record: ExecutionRecord): z.input<typeof execution
       ...(hidden ? {} : useOf(record)),
       idempotencyKey: record.idempotencyKey,
       runner: record.runner,
-      // The default comes from the tool, so it would tell a hidden tool from one that does not exist.
+      // The default comes from the tool: it would reveal that a hidden tool exists.
       timeout: hidden ? null : record.timeout,
       toolVersion: hidden ? null : record.toolVersion,
       toolPin: hidden ? null : record.toolPin,

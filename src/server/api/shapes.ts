@@ -46,7 +46,7 @@ export const verdict = z.object({
   shadow: z
     .object({ version: z.string(), verdict: z.enum(["allow", "deny"]), reason: z.string() })
     .optional()
-    .describe("What a policy in trial would have said, when it differs"),
+    .describe("What a policy in trial would have decided, when it differs"),
   ruleText: z.string().optional().describe("In explanations: the rule as it is written"),
   read: z.unknown().optional().describe("In explanations for administrators: the data it read"),
 });
@@ -127,7 +127,7 @@ export function idOfCursor(cursor: string): string {
   return text.slice(2);
 }
 
-/** One page of a list that answers rows after an id; one row more than asked tells whether there is a next page. */
+/** One page of a list that answers rows after an id; one row more than asked shows whether there is a next page. */
 export async function pageOf<R extends { readonly id: string }, V>(
   input: z.output<typeof page>,
   rows: (page: { limit: number; after?: string }) => Promise<R[]>,

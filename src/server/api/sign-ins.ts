@@ -44,7 +44,7 @@ export const endSignIn = endpoint({
   path: "/sign-ins/{id}",
   access: "caller",
   summary:
-    "End a sign-in and all that it holds open, on every instance; one's own, or (administrators) anybody's",
+    "End a sign-in and all that it holds open, on every instance; one's own, or (administrators) any user's",
   input: z.strictObject({ id: z.string().min(1).max(128) }),
   output: signIn,
   run: async ({ id }, { caller, doors }) => view(await doors.identity.endSignIn(caller, id)),

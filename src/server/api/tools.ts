@@ -130,7 +130,7 @@ async function capabilityView(
   return { id, config: configOf(tool), enabled, linkState, ...times };
 }
 
-/** Without what an operation always sends: somebody may have written a key there. */
+/** Without the headers that an operation always sends: they may contain a key. */
 function configOf({ route }: Tool): JsonObject {
   if (!route) return {};
   const { server, method, name, operation } = route;
@@ -222,7 +222,7 @@ export const switchTool = endpoint({
   path: "/tools/{category}/{tool}",
   fromPath: ({ category, tool }) => ({ name: `${category}/${tool}` }),
   access: "admin",
-  summary: "Switch a tool on or off for everybody; off means it does not exist",
+  summary: "Switch a tool on or off for all users; off means it does not exist",
   input: z.strictObject({ name: toolName, enabled: z.boolean() }),
   output: z.object({ success: served, name: z.string(), enabled: z.boolean() }),
   async run({ name, enabled }, { caller, doors }) {

@@ -1,4 +1,4 @@
-// Endpoints outside that are told of events (Standard Webhooks). The secret is shown once. Administrators only.
+// Endpoints outside that are notified of events (Standard Webhooks). The secret is shown once. Administrators only.
 import { z } from "zod";
 import { DELIVERY_STATES } from "../../storage/store/store.ts";
 import type { DeliveryView, WebhookView } from "../../reach/webhooks/webhook.ts";
@@ -62,7 +62,7 @@ const delivery = z.object({
   nextAt: time.nullable(),
   lastStatus: z.int().nullable(),
   lastError: z.string().nullable(),
-  response: z.string().nullable().describe("Beginning of what a refusal said"),
+  response: z.string().nullable().describe("Beginning of the response that refused it"),
   createdAt: time,
   attemptedAt: time.nullable(),
 });
@@ -87,7 +87,7 @@ export const createWebhook = endpoint({
   method: "POST",
   path: "/webhooks",
   access: "admin",
-  summary: "Tell an endpoint of events; its signing secret is in this answer only",
+  summary: "Send events to an endpoint; its signing secret is in this answer only",
   statuses: [201],
   input: z.strictObject({ url, events, description: description.default("") }),
   output: withSecret,
@@ -182,7 +182,7 @@ export const testWebhook = endpoint({
   method: "POST",
   path: "/webhooks/{id}/test",
   access: "admin",
-  summary: "Send webhook.test once, now, and tell what came of it",
+  summary: "Send webhook.test once, now, and answer the result",
   input: z.strictObject({ id: chosenId }),
   output: delivery,
   run: async ({ id }, { caller, doors, signal }) =>

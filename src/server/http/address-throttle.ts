@@ -7,7 +7,7 @@ import { networkOf } from "../../util/network.ts";
 export interface AddressThrottle {
   /** The error for a refused credential: the refusal itself, or TOO_MANY_REQUESTS after too many of them. */
   afterRefusal(cause: unknown, ip: string | null | undefined): unknown;
-  /** Counts an anonymous request. Null: it may go on. */
+  /** Counts an anonymous request. Null: it is allowed. */
   countAnonymous(ip: string | null | undefined): AppError | null;
 }
 

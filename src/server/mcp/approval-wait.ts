@@ -188,7 +188,7 @@ function pendingLines(endpoint: McpEndpoint, approval: ApprovalNotice): string[]
   return [
     `PENDING (approval_required): waiting for approval ${approval.id}; nothing has run.`,
     where,
-    "What to do: repeat the same call to go on waiting, or do something else meanwhile.",
+    "What to do: repeat the same call to keep waiting, or do something else meanwhile.",
   ];
 }
 

@@ -11,7 +11,7 @@ import type {
 } from "../../contract/call.ts";
 import { cannotAsk } from "./questions.ts";
 
-/** How a call goes on. */
+/** How a call is resumed. */
 export type NextStep =
   | { readonly kind: "ended"; readonly outcome: Outcome }
   | { readonly kind: "asks"; readonly questions: InputQuestions };

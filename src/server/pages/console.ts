@@ -156,7 +156,7 @@ export function refusePage(c: Context<WebEnv>, doors: Doors, cause: unknown): Re
     status: CODES[failure.code].http,
     headers: {
       ...pageHeaders(),
-      // A page with a form tells its own origin where it comes from; the address of the others may hold a code.
+      // A page with a form sends a referrer to its own origin; the address of other pages may contain a code.
       ...(isSignIn ? {} : { "Referrer-Policy": "no-referrer" }),
       ...faultHeaders(cause),
       "Request-Id": requestIdOf(c, doors),

@@ -1,4 +1,4 @@
-// Where authorization servers send people back to, and where they read who we are. Both are open to everybody: a
+// Where authorization servers send people back to, and where they read who we are. Both need no sign-in: a
 // state that only we can have made decides what an answer counts for.
 import { type Context, Hono } from "hono";
 import type { Caller } from "../../contract/call.ts";
@@ -24,7 +24,7 @@ export function createLoginPages(doors: Doors): Hono<WebEnv> {
       throw new AppError(
         "NOT_FOUND",
         "unknown",
-        "This server has no public address, so nobody is told who it is",
+        "This server has no public address, so it does not publish who it is",
       );
     return c.json(document, 200, { "Cache-Control": "public, max-age=3600" });
   });
@@ -32,7 +32,7 @@ export function createLoginPages(doors: Doors): Hono<WebEnv> {
     const answer = fieldsOf(new URL(c.req.url).searchParams);
     return answered(c, doors, answer, await signedIn(c, doors), false);
   });
-  // The page below asks whoever is not signed in; a page of somebody else cannot answer for them.
+  // The page below asks for confirmation without a sign-in; a page of another site cannot answer it.
   app.post("/oauth/callback", async (c) => {
     const origin = c.req.header("origin");
     const site = c.req.header("sec-fetch-site");
@@ -60,7 +60,7 @@ async function answered(
 ): Promise<Response> {
   const result = await doors.logins.answer(answer, by, confirmed);
   const body = result.kind === "done" ? done(result) : confirm(result, answer);
-  // The address holds the code; nobody is told it.
+  // The address contains the code: it is never passed on.
   return c.body(layout("Ostiary", body), 200, {
     ...pageHeaders(),
     "Referrer-Policy": result.kind === "done" ? "no-referrer" : "same-origin",
@@ -84,7 +84,7 @@ function fieldsOf(given: URLSearchParams): URLSearchParams {
   const kept = new URLSearchParams();
   for (const name of FIELDS) {
     const values = given.getAll(name);
-    // Twice the same word with two meanings is nobody's honest answer.
+    // Of two values it would be unclear which one counts.
     if (values.length > 1 || (values[0]?.length ?? 0) > MAX_FIELD)
       throw new AppError(
         "BAD_REQUEST",
@@ -122,12 +122,12 @@ const confirm = (
   <h1>Is this your login?</h1>
   <p>
     <strong>${visible(login.userId)}</strong> began a login at the server
-    <strong>${login.server}</strong>. If you go on,
-    ${login.everybody ? "everybody who may use that server here" : html`<strong>${visible(login.userId)}</strong>`}
+    <strong>${login.server}</strong>. If you continue,
+    ${login.everybody ? "all users who may use that server here" : html`<strong>${visible(login.userId)}</strong>`}
     will reach it with the account you have just used at ${visible(login.issuer)}.
   </p>
   <p>
-    Go on only if you are ${visible(login.userId)} and began it yourself. Otherwise close this
+    Continue only if you are ${visible(login.userId)} and began it yourself. Otherwise close this
     window: nothing has happened yet.
   </p>
   <form method="post" action="/oauth/callback">

@@ -14,7 +14,7 @@ export interface Place {
 
 export interface BridgeOptions extends Place {
   readonly key: string;
-  /** Asked when nobody answers there any more: where to go on. Left out, the client is told. */
+  /** Asked for another address when the server no longer answers. Left out, the client gets an error. */
   readonly relocate?: (from: Place) => Promise<Place>;
   readonly input?: Readable;
   readonly output?: Writable;
@@ -215,7 +215,7 @@ class Bridge {
       if (answer.status !== 200) return answer.discard();
       for await (const message of answer.messages()) this.#emit(message);
     };
-    listening().catch(() => undefined); // requests go on without notices
+    listening().catch(() => undefined); // requests continue without change signals
   }
 
   #fail(message: Json, text: string): void {

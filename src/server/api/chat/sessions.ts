@@ -100,7 +100,7 @@ export const updateSession = endpoint({
     title: title.optional(),
     preferences: preferences.optional(),
     idleSeconds: idleSeconds.optional(),
-    headId: handle.optional().describe("The message to go on from"),
+    headId: handle.optional().describe("The message to continue from"),
   }),
   output: sessionShape,
   run: async ({ id, ...change }, { caller, doors }) =>

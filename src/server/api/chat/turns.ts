@@ -10,7 +10,7 @@ import { turnShape, turnView } from "./shapes.ts";
 
 const handle = z.string().min(1).max(128);
 const MAX_MESSAGE = 200_000;
-/** A turn may go on for longer; then its state is answered, and it can be asked for again. */
+/** A turn may take longer; then its state is answered, and it can be asked for again. */
 const LONGEST_WAIT_MS = 600_000;
 
 const model = z

@@ -25,7 +25,7 @@ export const filterFields = {
     .min(1)
     .max(64)
     .optional()
-    .describe("Whose, for administrators; `*`: everybody's. Absent: your own"),
+    .describe("Whose, for administrators; `*`: those of all users. Absent: your own"),
 };
 
 export const durationsShape = z
@@ -89,7 +89,7 @@ export const getToolHistory = endpoint({
         .max(200)
         .optional()
         .describe(
-          "Part of an error's message, code or reason, in any case of letters; looks at 10,000 unsuccessful executions at most, newest first",
+          "Part of an error's message, code or reason, in any case of letters; searches 10,000 unsuccessful executions at most, newest first",
         ),
       limit: z.int().min(1).max(100).default(50),
       offset: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Default 0"),
@@ -124,7 +124,7 @@ export const getToolHistory = endpoint({
       .object({ searched: z.int(), of: z.int() })
       .optional()
       .describe(
-        "With traceId or errorText, and of everybody's with any filter: how many were looked at, of how many there are; figures are of those",
+        "With traceId or errorText, and of all users' with any filter: how many were searched, of how many there are; figures are of those",
       ),
   }),
   async run(input, context) {

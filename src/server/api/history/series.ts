@@ -14,7 +14,7 @@ import {
   rangeFault,
 } from "./history.ts";
 
-/** How long one bucket is, and how many there may be: hours of everybody are the dearest to add up. */
+/** How long one bucket is, and how many there may be: hours of all users take longest to add up. */
 const UNITS: Readonly<Record<SeriesUnit, { readonly ms: number; readonly most: number }>> = {
   minute: { ms: 60_000, most: 500 },
   hour: { ms: 3_600_000, most: 336 },
@@ -29,7 +29,7 @@ const part = figuresShape.extend({
   approvals: z
     .object({
       asked: z.int(),
-      decided: z.int().describe("Somebody said yes or no"),
+      decided: z.int().describe("Approved or declined"),
       averageWaitMs: z.number().nullable().describe("From asking to the decision"),
     })
     .describe("Questions to people that were asked in this time, the newest 10,000"),
@@ -41,7 +41,7 @@ export const getSeries = endpoint({
   path: "/metrics/series",
   access: "caller",
   summary:
-    "Figures by minute, hour or day (UTC) of the start: the caller's own, for administrators anybody's",
+    "Figures by minute, hour or day (UTC) of the start: the caller's own, for administrators any user's",
   input: z
     .strictObject({
       unit: z

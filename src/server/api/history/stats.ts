@@ -23,7 +23,7 @@ export const getHistoryStats = endpoint({
   path: "/history/stats",
   access: "caller",
   summary:
-    "Figures of the caller's executions, per tool and per category; for administrators anybody's, and per user",
+    "Figures of the caller's executions, per tool and per category; for administrators any user's, and per user",
   input: z.strictObject(filterFields).superRefine((input, check) => {
     const fault = rangeFault(input);
     if (fault !== null) check.addIssue({ code: "custom", path: ["endDate"], message: fault });
@@ -76,7 +76,7 @@ export const rebuildHistory = endpoint({
   method: "POST",
   path: "/history/rebuild",
   access: "admin",
-  summary: "Make executions and figures anew from the log alone, while calls go on",
+  summary: "Rebuild executions and figures from the log alone, while calls continue",
   statuses: [202],
   input: z.strictObject({}),
   output: rebuildShape,

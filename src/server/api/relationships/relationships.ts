@@ -27,7 +27,7 @@ import { jsonObject } from "../shapes.ts";
 const memberName = z.string().min(1).max(128);
 const context = jsonObject.optional().describe("Values for caveats");
 const has = z.enum(["yes", "no", "conditional"]);
-const missing = z.array(z.string()).describe("What a caveat would have to be told");
+const missing = z.array(z.string()).describe("Context that a caveat needs");
 
 export const listRelationships = endpoint({
   name: "relationships.listRelationships",

@@ -34,7 +34,7 @@ const parsed = <T>(parse: (text: string) => T, about: string) =>
       } catch (cause) {
         if (!(cause instanceof AppError)) throw cause;
         const { message, remedy = "" } = cause.fault;
-        // Not the last word for the union around it, which then shows this fault and not its own.
+        // The union around it then shows this fault and not its own.
         check.addIssue({ code: "custom", message: `${message}; ${remedy}`, continue: true });
         return z.NEVER;
       }

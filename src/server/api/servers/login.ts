@@ -1,4 +1,4 @@
-// Logins at upstream servers that want one: everybody's by administrators, one's own by each who may use the server.
+// Logins at upstream servers: the shared one by administrators, a personal one by each user who may use the server.
 import { z } from "zod";
 import { endpoint, type ApiContext } from "../endpoint.ts";
 import { serverName } from "./shapes.ts";

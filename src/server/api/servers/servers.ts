@@ -1,4 +1,4 @@
-// Upstream servers: how they are reached, and what of their tools somebody has agreed to. Administrators only.
+// Upstream servers: how they are reached, and which of their tools are approved. Administrators only.
 import { z } from "zod";
 import type { TransportInput } from "../../../reach/upstream/admin/server-admin.ts";
 import { endpoint, fieldFault } from "../endpoint.ts";
@@ -114,7 +114,7 @@ export const removeServer = endpoint({
   method: "DELETE",
   path: "/servers/{name}",
   access: "admin",
-  summary: "Remove a server with its tools, its credentials, and everybody's rights to its tools",
+  summary: "Remove a server with its tools, its credentials, and all users' rights to its tools",
   input: named,
   output: server,
   run: async ({ name }, { caller, doors }) => serverShown(await doors.servers.remove(caller, name)),
@@ -125,7 +125,7 @@ export const restartServer = endpoint({
   method: "POST",
   path: "/servers/{name}/restart",
   access: "admin",
-  summary: "Connect anew and look at what it offers",
+  summary: "Connect again and read what it offers",
   input: named,
   output: tried,
   run: async ({ name }, { caller, doors, signal }) =>
@@ -137,7 +137,7 @@ export const lookAtServer = endpoint({
   method: "POST",
   path: "/servers/{name}/look",
   access: "admin",
-  summary: "Look at what it offers now",
+  summary: "Read what it offers now",
   input: named,
   output: tried,
   run: async ({ name }, { caller, doors, signal }) =>
@@ -340,7 +340,7 @@ export const listServerCredentials = endpoint({
   method: "GET",
   path: "/servers/{name}/credentials",
   access: "admin",
-  summary: "Names of what is stored for it, everybody's and the caller's own; never values",
+  summary: "Names of the credentials stored for it, shared and the caller's own; never values",
   input: named,
   output: z.object({ shared: z.array(kept), own: z.array(kept) }),
   async run({ name }, { caller, doors }) {
@@ -356,7 +356,7 @@ export const putServerCredential = endpoint({
   path: "/servers/{name}/credentials",
   access: "caller",
   summary:
-    "Store a credential, everybody's (administrators) or the caller's own; sealed, never shown again",
+    "Store a credential, shared (administrators) or the caller's own; sealed, never shown again",
   statuses: [201],
   input: named.extend({
     credential,

@@ -100,14 +100,14 @@ const limits = {
     .min(0)
     .max(3_600_000)
     .describe(
-      "How old a look at its definitions may be when a call goes out; 0: each call is preceded by one",
+      "How old its definitions may be when a call is sent; 0: they are read before each call",
     ),
   breakerFailures: z.int().min(1).max(1_000).describe("So many failures in a row open the breaker"),
   breakerResetMs: z.int().min(100).max(3_600_000).describe("For so long"),
   maxResultBytes: z.int().min(1_024).max(104_857_600).describe("Larger answers are refused"),
   credentials: z
     .enum(["shared", "user"])
-    .describe("user: everybody brings a credential of their own"),
+    .describe("user: each user stores a credential of their own"),
 };
 export const settingsInput = z.strictObject(limits).partial();
 
@@ -179,7 +179,7 @@ export const serverTool = z.object({
   reason: z.string().nullable(),
   approvedPin: pin.nullable(),
   seenPin: pin,
-  terms: terms.describe("Proposed from its words until somebody approves it"),
+  terms: terms.describe("Proposed from its description until it is approved"),
   findings: z.array(
     z.object({
       kind: z.string(),

@@ -16,7 +16,7 @@ export interface RawReader {
   closeAll(): void;
 }
 
-/** The client is told a second less than the real time, as node:http does: it must not send while we close. */
+/** The announced time is a second shorter than the real one, as in node:http: clients must not send while we close. */
 const KEEP_ALIVE_BUFFER_MS = 1_000;
 
 /** New connections of the server begin in the raw reader. */
