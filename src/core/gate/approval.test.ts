@@ -40,7 +40,7 @@ describe("the approval stage", () => {
       reason: "approval_required",
       message: "a person must agree: writing asks in ALERT; example.org is new",
       remedy:
-        "somebody who may approve system/probe, through another channel than this one, can decide within 10 min: ostiary approvals list",
+        "a person who may approve system/probe, through another channel than this one, can decide within 10 min: ostiary approvals list",
       rule: "modes.yaml:4",
     });
   });
@@ -60,7 +60,7 @@ describe("the approval stage", () => {
   });
 
   test.each([
-    [1, 90, "somebody", "90 s"],
+    [1, 90, "a person", "90 s"],
     [2, 7_100, "2 people", "118 min"],
     [3, 604_800, "3 people", "168 h"],
   ])("%i needed within %i s", (approvals, expiresInSeconds, who, within) => {

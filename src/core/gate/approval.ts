@@ -86,7 +86,7 @@ function hold(
   approvals: ApprovalGate,
 ): Decision {
   const { approvals: needed, expiresInSeconds } = approvals.terms(subject, asks);
-  const people = needed === 1 ? "somebody" : `${needed} people`;
+  const people = needed === 1 ? "a person" : `${needed} people`;
   const rules = asks.flatMap((ask) => (ask.rule === undefined ? [] : [ask.rule]));
   return {
     kind: "hold",

@@ -15,7 +15,7 @@ import type { Validators } from "./validators.ts";
 
 /** What stages may use: one field per engine. */
 export interface GatePowers {
-  /** The flag `mcp_tools`: off, no tool exists for anybody. */
+  /** The flag `mcp_tools`: off, no caller has any tool. */
   readonly toolsOn: boolean;
   /** Providers of tools from outside this server that have a runner here. */
   readonly providers: ReadonlySet<Provider>;
@@ -190,7 +190,7 @@ async function settle(
 function unavailable(stage: Stage): Decision {
   return deny("UNAVAILABLE", "engine_unavailable", {
     message: `the ${stage.engine} engine did not answer stage ${stage.name}`,
-    remedy: "try again; if it stays so, an operator must look at the server's health page",
+    remedy: "try again; if it stays so, an operator must check the server's health page",
     engine: stage.engine,
   });
 }

@@ -9,14 +9,14 @@ import { nearest } from "../../util/text/nearest.ts";
 export interface Validators {
   /** Null when the value fits; else the first three faults. */
   check(schema: JsonObject, value: unknown): readonly FieldFault[] | null;
-  /** The same for a schema that somebody else wrote: bounded in time, patterns included. */
+  /** The same for a schema from outside: bounded in time, patterns included. */
   checkForeign(schema: JsonObject, value: unknown): readonly FieldFault[] | null;
 }
 
 const SHOWN_FAULTS = 3;
 /** Of larger values only the first fault is looked for: all of them may be as many as the value has parts. */
 const MAX_EXPLAINED_PARTS = 2_000;
-/** Names and choices in messages; whatever was sent is told only in part. */
+/** Names and choices in messages; a value that was sent is quoted only in part. */
 const MAX_SHOWN = 200;
 
 const OPTIONS = { strict: false, validateFormats: false } as const;
@@ -43,7 +43,7 @@ export function createValidators(): Validators {
           {
             path: "",
             message: `cannot be checked: ${made.fault}`,
-            suggestion: "tell whoever runs the server that its schema cannot be used",
+            suggestion: "tell the operator of the server that its schema cannot be used",
           },
         ];
       // What arrives here was parsed from JSON.

@@ -478,7 +478,7 @@ describe("sweeping", () => {
     const desk = await open({}, { goOn: () => Promise.reject(new Error("draining")) });
     const { row } = await desk.held();
     await desk.parts.inbox.approve(person("ada"), row.id, {});
-    await expect.poll(() => desk.reported).toEqual(["an approved call could not go on"]);
+    await expect.poll(() => desk.reported).toEqual(["an approved call could not be resumed"]);
     expect((await desk.store.approvals.get(row.id))?.state).toBe("approved");
   });
 

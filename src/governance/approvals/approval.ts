@@ -69,14 +69,14 @@ export interface Approvals extends ApprovalGate {
 /** What people do with approvals, through the API, the command line and the console. */
 export interface ApprovalInbox {
   /**
-   * Those the caller may decide, and the caller's own, newest first; being listed to somebody who may decide counts as
+   * Those the caller may decide, and the caller's own, newest first; being listed to a user who may decide counts as
    * presented. `next` is the id to pass as `after`.
    */
   list(
     caller: Caller,
     filter: { state?: ApprovalRow["state"]; mine?: boolean; limit: number; after?: string },
   ): Promise<{ items: readonly ApprovalView[]; next: string | null }>;
-  /** NOT_FOUND for everybody else. */
+  /** NOT_FOUND for all others. */
   show(caller: Caller, id: string): Promise<ApprovalView>;
   /**
    * FORBIDDEN for requesters (but see self.ts), agent keys and people without relation `approve`; CONFLICT / stale
@@ -107,7 +107,7 @@ export interface ApprovalPreviews {
     id: string,
     options: { arguments?: JsonObject; version?: string; signal: AbortSignal },
   ): Promise<PreviewedApproval>;
-  /** The last call of the same tool that was approved: of the same requester, else of anybody. */
+  /** The last call of the same tool that was approved: of the same requester, else of any user. */
   similar(
     caller: Caller,
     id: string,
@@ -151,7 +151,7 @@ export type RuleMatch = StandingRuleRow["matches"][number];
 /** Wider permission than one approval: a rule with an expiry, drafted from an approval and revocable in one place. */
 export interface StandingRules {
   /**
-   * From an approval that was granted, by somebody who may decide it. Without `matches` it covers exactly the same
+   * From an approval that was granted, by a user who may decide it. Without `matches` it covers exactly the same
    * arguments. Effective before it is acknowledged, as is `revoke`.
    */
   draft(

@@ -16,14 +16,14 @@ export interface Bound {
   readonly policyVersion: string;
 }
 
-/** And how far whoever asks was narrowed: an agent's call is another one than the same call of its caller. */
+/** And how far the requester was narrowed: an agent's call differs from the same call of its caller. */
 export interface Narrowed extends Bound {
   readonly narrowing: string;
-  /** A yes to a call is no yes to the same call of somebody who has read content from outside. */
+  /** An approval does not cover the same call of a caller that has read content from outside. */
   readonly tainted: boolean;
 }
 
-/** The part of a call that a yes is about. */
+/** The part of a call that an approval is about. */
 export interface BoundSubject {
   readonly caller: Caller;
   readonly tool: Tool | null;
@@ -64,7 +64,7 @@ export function bindingOf(bound: Narrowed, args: JsonObject): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** What is no longer as it was approved, in the words people are told; empty when the binding holds. */
+/** What has changed since the approval, as people are shown it; empty when the binding holds. */
 export function differences(
   row: ApprovalRow,
   subject: BoundSubject,

@@ -6,7 +6,7 @@ import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import { createSelfApproval, ownRefusal } from "./self.ts";
 
-/** Why somebody may not decide; with FORBIDDEN / permission_missing they have nothing to do with it at all. */
+/** Why a user may not decide; with FORBIDDEN / permission_missing they have nothing to do with it at all. */
 export type Refusal = AppError;
 
 /** What of a question decides who may answer it. */
@@ -46,7 +46,7 @@ export function createDeciders(p: Powers): Deciders {
   };
 
   const refusalForOthers: Deciders["refusalForOthers"] = async (caller, row) => {
-    if (caller.userId === row.requester) return ownRefusal("whoever asks cannot agree to it");
+    if (caller.userId === row.requester) return ownRefusal("the requester cannot approve it");
     const { userId } = caller;
     const { toolName } = row;
     if (!(await mayApprove(caller, toolName))) {
@@ -64,9 +64,9 @@ export function createDeciders(p: Powers): Deciders {
     async refusal(caller, row) {
       if (caller.userId !== row.requester) return refusalForOthers(caller, row);
       // What has been decided is not judged again: it would only be asked for lists.
-      if (row.state !== "pending") return ownRefusal("whoever asks cannot agree to it");
+      if (row.state !== "pending") return ownRefusal("the requester cannot approve it");
       if (!(await mayApprove(caller, row.toolName)))
-        return ownRefusal("whoever asks cannot agree to it");
+        return ownRefusal("the requester cannot approve it");
       if (!isPerson(caller)) return noPerson("own_approval");
       return self.refusal(caller, row);
     },

@@ -89,7 +89,7 @@ export function endedFault(state: End | "declined", row: Ended): Fault {
         code: "FORBIDDEN",
         reason: "approval_expired",
         message: `Nobody agreed within ${seconds} s, which counts as a no`,
-        remedy: "call again when somebody is there to decide",
+        remedy: "call again when a person is there to decide",
       };
     case "not_presented":
       return {

@@ -1,4 +1,4 @@
-// What people are told when they cannot read or decide an approval.
+// Errors for people who cannot read or decide an approval.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
@@ -21,7 +21,7 @@ export function stale({ id, state, expiresAt, votes }: ApprovalRow, caller?: Cal
 }
 
 export const edited = ({ id }: ApprovalRow): AppError =>
-  new AppError("CONFLICT", "stale", `somebody changed the arguments of ${id} meanwhile`, {
+  new AppError("CONFLICT", "stale", `the arguments of ${id} were changed meanwhile`, {
     remedy: "read it again, then decide",
   });
 

@@ -85,7 +85,7 @@ describe("who may decide", () => {
     desk.tool = testTool();
     expect(await desk.parts.inbox.show(alone, row.id)).toMatchObject({
       mayDecide: false,
-      mayNot: expect.stringContaining("let somebody else decide") as string,
+      mayNot: expect.stringContaining("let another person decide") as string,
     });
   });
 
@@ -298,7 +298,7 @@ describe("editing before approving", () => {
       return vote(...args);
     };
     const late = await fault(desk.parts.inbox.approve(ada, row.id, {}));
-    expect(late.message).toContain("changed the arguments");
+    expect(late.message).toContain("were changed meanwhile");
   });
 
   test("T18: a tag is put back only where the call had that very secret", () => {
@@ -360,7 +360,7 @@ describe("seeing", () => {
     const { list, show } = desk.parts.inbox;
     const own = await list(agent, { limit: 10 });
     expect(own.items.map((item) => [item.id, item.mayDecide, item.mayNot])).toEqual([
-      [mine.row.id, false, "whoever asks cannot agree to it; let somebody else decide"],
+      [mine.row.id, false, "the requester cannot approve it; let another person decide"],
     ]);
     expect((await desk.store.approvals.get(mine.row.id))?.presentedAt).toBeNull();
     const inbox = await list(ada, { limit: 10, state: "pending" });

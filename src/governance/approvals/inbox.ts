@@ -59,7 +59,7 @@ export function createInbox(p: ApprovalPowers, parts: InboxParts): ApprovalInbox
     if (why === null) return;
     await ending.end(row, "cancelled", { fault: overFault(why) });
     throw new AppError("CONFLICT", "stale", `approval ${row.id} is over: ${why}`, {
-      remedy: "nothing is left to decide; whoever asked may call again",
+      remedy: "nothing is left to decide; the requester may call again",
     });
   }
 

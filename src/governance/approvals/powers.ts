@@ -31,7 +31,7 @@ export interface ApprovalPowers {
   readonly relations: Pick<Relations, "check" | "lookupSubjects">;
   /** Is this user an administrator, whatever the credential was narrowed to? */
   readonly isOwner: (who: Who) => Promise<boolean>;
-  /** False: requests without a credential count as the owner's, so people and agents cannot be told apart. */
+  /** False: requests without a credential count as the owner's, so people and agents cannot be distinguished. */
   readonly authenticates: boolean;
   readonly registry: Pick<Registry, "get">;
   /** Null when the arguments fit the tool's schema. */

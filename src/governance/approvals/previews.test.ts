@@ -190,7 +190,7 @@ describe("what a rule would cover", () => {
     const exact = await reachOf(row.id);
     expect(exact).toMatchObject({ tried: 2, covered: 1, unknown: 1, broader: false });
     expect(exact.summary).toBe(
-      "It covers exactly these arguments. Of the last 2 calls of bot to file/scribble it would have covered 1; of 1 that cannot be told.",
+      "It covers exactly these arguments. Of the last 2 calls of bot to file/scribble it would have covered 1; unknown for 1.",
     );
     // Where it does not look, it does not matter.
     const matches = [{ pointer: "/path", equals: "a.md" }];

@@ -62,7 +62,7 @@ export function createPreviews(p: ApprovalPowers, parts: PreviewParts): Approval
   return {
     async preview(caller, id, options) {
       const { row, refusal } = await readable(caller, id);
-      // Whoever asked could read through it what their call may not read yet.
+      // Through it the requester could read what their call may not read yet.
       if (refusal) throw refusal;
       const { version } = options;
       if (version !== undefined && version !== seal.version(row.binding)) throw edited(row);

@@ -128,7 +128,7 @@ function requestedBody(row: ApprovalRow, seal: Seal, p: Pick<ApprovalPowers, "cu
   };
 }
 
-/** Whoever decides learns what the agent has read, also where that is not why they are asked. */
+/** The deciders are shown what the agent has read, also where that is not why they are asked. */
 function withTaint(asks: Asks, taint: readonly Taint[]): Asks {
   const message = taintText(taint);
   if (message === null || asks.some(({ reason }) => reason === "tainted")) return asks;

@@ -1,4 +1,4 @@
-// Which recorded calls a standing rule would have covered, before somebody makes it.
+// Which recorded calls a standing rule would have covered, shown before it is created.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import { taintIn } from "../../contract/taint.ts";
 import type { ApprovalRow, AuditedRecord } from "../../storage/store/store.ts";
@@ -117,8 +117,8 @@ function summaryOf(
   shown: JsonObject,
 ): string {
   const counted = `Of the last ${tried} calls of ${requester} to ${toolName} it would have covered ${covered}`;
-  const untold = unknown > 0 ? `; of ${unknown} that cannot be told` : "";
-  return `${broader ? breadthOf(matches, shown) : "It covers exactly these arguments."} ${counted}${untold}.`;
+  const unclear = unknown > 0 ? `; unknown for ${unknown}` : "";
+  return `${broader ? breadthOf(matches, shown) : "It covers exactly these arguments."} ${counted}${unclear}.`;
 }
 
 /** A match of all the arguments is no broader, so each pointer here names some. */

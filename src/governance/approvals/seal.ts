@@ -17,7 +17,7 @@ export type WaitingCall = Pick<
   | "ip"
   | "trace"
 > & {
-  /** Whoever asked, as they were; absent in what an earlier release left, which does not go on. */
+  /** The requester at that time; absent in rows of an earlier release, which are not resumed. */
   readonly mandate?: Mandate;
 };
 

@@ -12,7 +12,7 @@ type Powers = Pick<ApprovalPowers, "relations" | "governance" | "registry" | "is
   Pick<ApprovalPowers, "authenticates">;
 
 export interface SelfApproval {
-  /** Null: whoever asked may answer. The caller is a person, asked for it, and may approve the tool. */
+  /** Null: the requester may decide. The caller is a person, requested it, and may approve the tool. */
   refusal(
     caller: Caller,
     row: Pick<ApprovalRow, "id" | "keyId" | "toolName" | "needed">,
@@ -35,9 +35,9 @@ export function createSelfApproval(p: Powers): SelfApproval {
     const tool = p.registry.get(toolName);
     const rule = tool ? p.governance.approvalRules(tool).self : "never";
     if (rule === "never")
-      return ownRefusal("whoever asks cannot agree to it (approvals.self: never in tools.yaml)");
+      return ownRefusal("the requester cannot approve it (approvals.self: never in tools.yaml)");
     if (rule === undefined && !(await isAlone(caller, toolName)))
-      return ownRefusal(`whoever asks cannot agree to it: somebody else may approve ${toolName}`);
+      return ownRefusal(`the requester cannot approve it: another person may approve ${toolName}`);
     if (!(await p.isOwner(caller)))
       return ownRefusal("only an administrator may agree to a call of their own");
     return null;
@@ -47,11 +47,12 @@ export function createSelfApproval(p: Powers): SelfApproval {
     async refusal(caller, row) {
       const { toolName, needed } = row;
       if (!p.authenticates) {
-        const message = "with authentication switched off nobody can be told from the agent";
+        const message =
+          "with authentication switched off people and agents cannot be distinguished";
         return ownRefusal(message, "switch it on: server.authEnabled");
       }
       if (needed > 1)
-        return ownRefusal(`${needed} people must agree, and whoever asks is none of them`);
+        return ownRefusal(`${needed} people must agree, and the requester is not one of them`);
       return (await ruled(caller, toolName)) ?? sameChannel(caller, row) ?? stale(caller, p.now());
     },
   };
@@ -83,5 +84,5 @@ function stale({ via, signIn }: Caller, now: number): AppError | null {
   return ownRefusal(message, "sign in again: ostiary open");
 }
 
-export const ownRefusal = (message: string, remedy = "let somebody else decide"): AppError =>
+export const ownRefusal = (message: string, remedy = "let another person decide"): AppError =>
   new AppError("FORBIDDEN", "own_approval", message, { remedy });

@@ -107,7 +107,7 @@ function createCarryOn(p: ApprovalPowers, ending: Ending): Sweep["carryOn"] {
     if (underWay.has(id)) return;
     underWay.add(id);
     tryResume(id).catch((cause: unknown) =>
-      p.report("an approved call could not go on", { approvalId: id, err: cause }),
+      p.report("an approved call could not be resumed", { approvalId: id, err: cause }),
     );
   };
 }

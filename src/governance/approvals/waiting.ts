@@ -4,7 +4,7 @@ import type { State } from "../../storage/state/state.ts";
 export interface Waiting {
   /** Wakes all that wait for this execution, on every instance. */
   wake(executionId: string): void;
-  /** Resolves when `isOver` says so, the time is over or the signal fires. */
+  /** Resolves when `isOver` returns true, the time is over or the signal fires. */
   until(
     executionId: string,
     isOver: () => Promise<boolean>,

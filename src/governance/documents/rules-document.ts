@@ -12,7 +12,7 @@ export interface GovernanceHolder {
 
 export interface HolderOptions extends GovernanceOptions {
   readonly known: KnownNames;
-  /** Told after each swap. */
+  /** Called after each swap. */
   readonly onChange?: (governance: Governance) => void;
 }
 
@@ -60,7 +60,7 @@ export function createGovernanceHolder(
     },
     handler: {
       check: (texts) => Promise.resolve(readGovernance(texts, options.known).faults),
-      // Not async: whoever reads after the call sees the new one.
+      // Not async: a read after the call gets the new one.
       apply(state, document) {
         if (document === null) return Promise.resolve();
         if (state === "shadow") return Promise.reject(noTrial());

@@ -1,4 +1,4 @@
-// Refused calls have a window of their own: a caller with too many is told to wait, and not each of them is recorded.
+// Refused calls have a window of their own: a caller with too many has to wait, and not each of them is recorded.
 import type { Caller } from "../../contract/call.ts";
 import type { Fault } from "../../contract/errors.ts";
 import type { Taken, Window } from "../../storage/state/state.ts";

@@ -28,7 +28,7 @@ export type Decide = (before: StoredMode) => Change | null | Promise<Change | nu
 export interface ModeStorePowers {
   readonly facts: Pick<Store["facts"], "get" | "replace">;
   readonly note: NotePowers["note"];
-  /** Tells the other instances to read again. */
+  /** Signals the other instances to read again. */
   readonly changed: () => Promise<void>;
   readonly now: () => number;
   readonly log: ModeLog;

@@ -98,7 +98,7 @@ export function partsRead(
       },
     });
   }
-  // An explanation may be kept, in the record of whoever asked for it.
+  // An explanation may be kept in the record of the user who asked for it.
   return maskSecrets(read);
 }
 

@@ -15,7 +15,7 @@ export interface PolicyParts {
   readonly data: RegoObject;
 }
 
-/** A file that is no module and no document, or a document that does not fit; every one of them is told. */
+/** A file that is no module and no document, or a document that does not fit; all are reported. */
 export interface FileFault {
   readonly file: string;
   readonly message: string;

@@ -12,7 +12,7 @@ const FOLDER = "ostiary/enforced/";
 const ANSWER_ID = `${FOLDER}${ANSWER}.rego`;
 const PUSH_LIMIT_MS = 5_000;
 
-/** What the server said, not yet judged. `allow` and `reasons` are absent when undefined. */
+/** The server's answer, not yet checked. `allow` and `reasons` are absent when undefined. */
 export interface OpaResult {
   readonly version?: unknown;
   readonly allow?: unknown;

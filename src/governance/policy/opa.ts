@@ -121,7 +121,7 @@ function unreachable(cause: unknown): AppError {
   );
 }
 
-/** One push at a time; while one is under way whoever decides waits, and a failed one is repeated until it succeeds. */
+/** One push at a time; decisions wait while one is under way, and a failed one is repeated until it succeeds. */
 function keepInStep(push: () => Promise<void>) {
   let running: Promise<void> | null = null;
   let inStep = true;

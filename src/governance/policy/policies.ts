@@ -93,7 +93,7 @@ function compared(decided: PolicyDecision, trial: PolicyDecision | null): Policy
   return { ...decided, shadow: { version, verdict: allow ? "allow" : "deny", reason } };
 }
 
-/** Enforced it would deny: that differs from a yes. */
+/** Enforced it would deny: that differs from an allow. */
 function failing(decided: PolicyDecision, version: string, cause: unknown): PolicyJudgement {
   if (!decided.allow) return decided;
   const reason = cause instanceof Error ? cause.message : String(cause);

@@ -23,7 +23,7 @@ import { isArgumentless, isTimeless } from "./timeless.ts";
 
 export type Switches = Readonly<Record<string, { readonly enabled: boolean }>>;
 
-/** How long one evaluation may take; whoever exceeds it has not decided. */
+/** How long one evaluation may take; one that exceeds it counts as no decision. */
 export interface Bounds {
   readonly deadlineMs: number;
   readonly maxSteps: number;
@@ -199,7 +199,7 @@ export class PolicySet {
       const { value } = this.#ask(this.#allow, NOBODY, false);
       if (value === true)
         return fault(
-          "an empty input is allowed, so everybody may do everything; refuse what no rule allows",
+          "an empty input is allowed, so every caller may do everything; refuse what no rule allows",
         );
       const strange = strangeAnswer(this.#path, value);
       return strange === null
@@ -232,7 +232,7 @@ export class PolicySet {
     };
   }
 
-  /** Where a yes comes from. */
+  /** The rule that allowed it. */
   approval(input: PolicyInput): Pick<PolicyDecision, "rule" | "ruleText" | "read"> {
     const { explanation } = this.#ask(this.#allow, input, true);
     const at = allowingRule(explanation, this.#path) ?? this.#first;
@@ -270,12 +270,12 @@ interface Answered {
 const hashOf = (parts: unknown): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 
-/** Nothing is known about this caller: whatever it is allowed, everybody is. */
+/** Nothing is known about this caller: what it is allowed, every caller is. */
 const NOBODY = {} as PolicyInput;
 
 const placeOf = ({ file, line }: Location): string => `${file}:${line}`;
 
-/** Anything but true and false is a no, and says so. */
+/** Anything but true and false denies, with that as its reason. */
 function strangeAnswer(path: readonly string[], answer: Value | undefined): string | null {
   if (answer === undefined) return `${pathText(path)} is undefined for this input`;
   if (typeof answer === "boolean") return null;

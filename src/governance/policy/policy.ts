@@ -38,7 +38,7 @@ export interface PolicyDecision {
   readonly allow: boolean;
   /** Sentences of the policy's `reasons`; may be empty. */
   readonly reasons: readonly string[];
-  /** Of the rule that decided: `tools.rego:12`. On a yes only when explained. */
+  /** Of the rule that decided: `tools.rego:12`. For an allow only when explained. */
   readonly rule?: string;
   /** Its text, only when explained. */
   readonly ruleText?: string;

@@ -1,4 +1,4 @@
-// May an answer be remembered? Only when no rule looks at the time, at chance or at anything outside.
+// May an answer be remembered? Only when no rule reads the time, a random number or anything outside.
 import { STANDARD_BUILTINS } from "@ostiary/rego";
 import {
   operatorName,

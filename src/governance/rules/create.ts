@@ -20,7 +20,7 @@ import type { PathRuleLists, ToolRules } from "./files/tools.ts";
 import { taintRuleOf } from "./taint.ts";
 
 export interface GovernanceOptions extends PathVariables {
-  /** Where this caller works. Default: everybody in `workspace`. */
+  /** The caller's workspace. Default: `workspace` for all callers. */
   workspaceOf?(caller: Caller, sessionId: string | null): string;
   /**
    * The folder of this session that nobody else has, or of this user for calls without one; null when there is none.

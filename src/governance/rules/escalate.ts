@@ -44,7 +44,7 @@ export function escalator(riskOf: (name: string) => Risk | null): AsGoverned {
 
 /**
  * The tool as a writer of content: a dangerous one that writes, whatever it is otherwise. A risk that governance sets
- * for it is somebody's decision about this very tool, and stays.
+ * for it is an explicit decision about this tool, and stays.
  */
 export function asWriterOf(riskOf: (name: string) => Risk | null): (tool: Tool) => Tool {
   const known = new WeakMap<Tool, Tool>();

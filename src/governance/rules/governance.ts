@@ -39,7 +39,7 @@ export interface ArgumentFinding {
   readonly rule: RuleSource;
 }
 
-/** What the rules say to a call of somebody who has read content from outside. */
+/** The rules' decision for a call of a caller that has read content from outside. */
 export interface TaintRule {
   readonly treatment: "ask" | "refuse";
   /** Why the tool is not one that may simply go on. */
@@ -128,7 +128,7 @@ export interface FileRules {
   readonly maxReadBytes: number;
   readonly maxWriteBytes: number;
   readonly maxListEntries: number;
-  /** How many entries a listing may look at, accepted or not. */
+  /** How many entries a listing may read, accepted or not. */
   readonly maxVisitedEntries: number;
 }
 
@@ -237,7 +237,7 @@ export interface DocumentFault {
   readonly line: number;
   readonly column: number;
   readonly message: string;
-  /** A warning is told and stops nothing. */
+  /** A warning is reported and stops nothing. */
   readonly severity?: "warning";
 }
 

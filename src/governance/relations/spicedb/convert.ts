@@ -139,7 +139,7 @@ const found = (id: string, answer: Answered): Found =>
     ? { id, has: "yes" }
     : { id, has: "conditional", ...missingOf(answer) };
 
-/** The server may name one object several times, once for each path to it: a yes replaces the others. */
+/** The server may name one object several times, once for each path to it: a positive result replaces the others. */
 export function merged<A extends Found>(answers: readonly A[]): A[] {
   const byId = new Map<string, A>();
   for (const one of answers) if (byId.get(one.id)?.has !== "yes") byId.set(one.id, one);

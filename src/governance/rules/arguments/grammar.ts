@@ -47,7 +47,7 @@ function namesIn(list: string): string[] {
     .flatMap((word) => (word.startsWith("--") ? [word] : [...word.slice(1)].map((c) => `-${c}`)));
 }
 
-/** What the grammar does not explain about these arguments, in words; null: all of it is known. */
+/** A sentence on what the grammar does not explain about these arguments; null: all of it is known. */
 export function unexplained(args: readonly string[], grammar: Grammar): string | null {
   const operands: string[] = [];
   let ended = false;

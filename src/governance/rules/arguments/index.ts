@@ -22,7 +22,7 @@ export interface ToolArguments {
   readonly maxWriteBytes: Ruled<number>;
   /** What the mode says to a call of it. */
   usualRule(mode: Mode): ModeRule;
-  /** What the mode says once it puts content where somebody is asked about it: never less than to any other writer. */
+  /** The mode's decision for a call that writes content: never weaker than for any other writer. */
   writingRule(mode: Mode): ModeRule;
   pathRules(subject: Pick<ArgumentSubject, "caller" | "sessionId">): Promise<PathRules>;
 }
@@ -162,7 +162,7 @@ async function judgePath(
 function judgeContent(j: Judging, shown: string, tool: ToolArguments): void {
   const { mode } = j.subject;
   const { treatment, rule } = tool.writingRule(mode);
-  // The mode has said as much already.
+  // The mode has decided that already.
   if (treatment === "run" || tool.usualRule(mode).treatment !== "run") return;
   const said = { value: shown, suggestion: "write into $SCRATCH, which asks nobody", rule };
   if (treatment === "no")

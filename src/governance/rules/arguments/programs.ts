@@ -19,7 +19,7 @@ export interface Programs {
   isListed(name: string): boolean;
   /** The name under which a program stands on lists: plain, or in one of the folders of the fixed path; else null. */
   listName(given: string): string | null;
-  /** How a program reads its arguments; null: nobody has said. */
+  /** How a program reads its arguments; null: unknown. */
   grammarOf(name: string): Grammar | null;
   /** The base name of the file that the name leads to; null when there is none. */
   realName(name: string): Promise<string | null>;

@@ -41,7 +41,7 @@ export interface ShellText {
 
 /** Parsing takes time with the square of some texts; scripts are not judged here. */
 const MAX_CHARS = 8_192;
-/** Deeper nesting than anybody writes. */
+/** Deeper nesting than real commands have. */
 const MAX_DEPTH = 200;
 const PLAIN: ReadonlySet<string> = new Set([
   "Script",

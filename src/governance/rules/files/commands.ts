@@ -25,7 +25,7 @@ export interface CommandRules {
   readonly deniedOptions: ReadonlyMap<string, readonly Ruled<string>[]>;
   /** Most operands a listed program takes without asking. */
   readonly maxOperands: ReadonlyMap<string, number>;
-  /** How programs read their arguments, where an administrator says so; the shipped ones are known anyway. */
+  /** How programs read their arguments, as an administrator defines it; common programs are known anyway. */
   readonly grammars: ReadonlyMap<string, Grammar>;
   readonly environment: {
     readonly denied: readonly Ruled<string>[];

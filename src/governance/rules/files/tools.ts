@@ -250,7 +250,7 @@ function readTouch(entry: Entry): Touch {
   const kind =
     fields.kind.choice(["path", "command", "argv", "url", "text", "env", "network"]) ?? "text";
   if (fields.access && kind !== "path") fields.access.fault("only a path has it");
-  // What is not said counts as the more dangerous of the two.
+  // A missing value counts as the more dangerous of the two.
   const access = fields.access?.choice(["read", "write"]) ?? "write";
   const absentMeans = fields.absent_means?.text();
   return {

@@ -8,13 +8,13 @@ const MAX_CHARS = 1_048_576;
 /** So much of a rule is quoted where it decided. */
 const MAX_RULE_CHARS = 300;
 
-/** A value with the line that says so. */
+/** A value with its line. */
 export interface Ruled<T> {
   readonly value: T;
   readonly rule: RuleSource;
 }
 
-/** One file being read: faults are collected, never thrown, so that all of them are told at once. */
+/** One file being read: faults are collected, never thrown, so that all of them are reported at once. */
 class Source {
   readonly file: string;
   readonly lines: readonly string[];
@@ -38,13 +38,13 @@ class Source {
 }
 
 /**
- * A node of the file under its dotted name. Every reader tells its fault and answers undefined when the node does not
+ * A node of the file under its dotted name. Every reader reports its fault and answers undefined when the node does not
  * fit.
  */
 export class Entry {
   readonly name: string;
   readonly #source: Source;
-  /** Undefined: the key is missing, which was told already; reading on stays silent. */
+  /** Undefined: the key is missing, which was reported already; further reads report nothing. */
   readonly #node: Node | null | undefined;
   readonly #offset: number;
 
@@ -65,7 +65,7 @@ export class Entry {
     };
   }
 
-  /** A list in brackets may begin below its key and go on over lines; all else is told by its first one. */
+  /** A list in brackets may begin below its key and span several lines; all else is quoted by its first line. */
   #lastLine(first: number): number {
     const node = this.#node;
     if (!isSeq(node) || node.flow !== true || !node.range) return first;
