@@ -36,7 +36,7 @@ export interface DataDir {
   readonly instanceId: string;
   /** What must stay where it is while this process owns the directory: its lock, and what others add. */
   readonly files: WatchedFiles;
-  /** Tells other processes where this one is reached. */
+  /** Writes down for other processes where this one is reached. */
   announce(url: string | null, socket?: string | null): void;
   /** A place for a socket that only this user can reach; nothing lies there. */
   socketPlace(): string;

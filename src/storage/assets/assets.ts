@@ -39,7 +39,7 @@ export interface AssetsPowers {
 
 export const MAX_ASSET_BYTES = 26_214_400;
 const MAX_NAME = 200;
-/** What a model can look at. */
+/** Pictures that models can read. */
 export const PICTURES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /** Served as what they are; everything else, SVG too, is a file of unknown kind to a browser. */

@@ -1,4 +1,5 @@
-// What went wrong with Kafka, in words an operator can act on. The driver's own errors nest, and name no remedy.
+// What went wrong with Kafka, as a message that an operator can act on. The driver's own errors nest, and name no
+// remedy.
 import { AppError } from "../../contract/errors.ts";
 
 interface DriverError {
@@ -10,7 +11,7 @@ interface DriverError {
   readonly cause?: unknown;
 }
 
-/** Kafka's words, then those of the driver and of Node, with what to tell. The first that is found counts. */
+/** Error codes of Kafka, then of the driver and of Node, each with its message. The first that is found counts. */
 const KNOWN: readonly (readonly [words: readonly string[], message: string, remedy: string])[] = [
   [
     ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"],
@@ -70,7 +71,7 @@ const KNOWN: readonly (readonly [words: readonly string[], message: string, reme
     "create it beforehand, or set partitions and replicas in OSTIARY_SINK",
   ],
   [["UNKNOWN_TOPIC_OR_PARTITION"], "Kafka has no such topic", "create it, or leave out create=off"],
-  [["KAFKA_STORAGE_ERROR"], "the disk of the Kafka broker fails", "look at the broker"],
+  [["KAFKA_STORAGE_ERROR"], "the disk of the Kafka broker fails", "check the broker"],
   [
     ["ENOTFOUND", "EAI_AGAIN"],
     "there is no such Kafka host",

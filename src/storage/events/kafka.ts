@@ -15,7 +15,7 @@ const CONNECT_LIMIT_MS = 5_000;
 const REQUEST_LIMIT_MS = 10_000;
 /** What the brokers themselves may take to have it on all replicas. */
 const REPLICATED_LIMIT_MS = 8_000;
-/** Of connections that break within one delivery; whoever delivers tries again later. */
+/** Of connections that break within one delivery; the relay tries again later. */
 const RETRIES = 2;
 const RETRY_DELAY_MS = 200;
 /** Whatever the driver waits for. */
@@ -148,7 +148,7 @@ async function send(producer: Producer, messages: MessageToProduce[]): Promise<v
   }
 }
 
-/** The driver tells of a broken connection more than once and listens once: the second time would end this process. */
+/** The driver reports a broken connection more than once but listens once: the second event would end this process. */
 function surviving<Client extends Producer | Admin>(client: Client): Client {
   client.connections.on("connecting", ({ connection }) => {
     connection.on("error", () => undefined);

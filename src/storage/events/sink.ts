@@ -25,7 +25,7 @@ export interface SinkEvent {
   readonly id: string;
   readonly tenantId: string;
   readonly action: string;
-  /** Of the call it belongs to, where the event says so. */
+  /** Of the call it belongs to, where the event names one. */
   readonly trace: { readonly traceId: string; readonly spanId: string | null } | null;
   /** The event as the ledger exports it. */
   readonly line: string;
@@ -38,7 +38,7 @@ export interface Sink {
    * only after it has settled. When it rejects, some may have arrived: sending the same again is right.
    */
   deliver(events: readonly SinkEvent[]): Promise<void>;
-  /** Rejects, saying why, when nothing could be delivered now. */
+  /** Rejects with the reason when nothing could be delivered now. */
   ping(): Promise<void>;
   /** Gives up what is under way. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-// Verifications that are under way: one for each scope at a time, joined by whoever asks the same, with how far it is.
+// Verifications that are under way: one for each scope at a time, shared by all who request it, with its progress.
 import { AppError } from "../../contract/errors.ts";
 import type { LiveVerdict } from "./live.ts";
 

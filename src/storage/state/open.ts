@@ -4,7 +4,7 @@ import type { State } from "./state.ts";
 export interface StateOptions {
   /** Of memory, for tests: otherwise a clock that never steps back. Redis has its own, which all instances share. */
   readonly now?: () => number;
-  /** Told of connections that broke and of listeners that threw. */
+  /** Called for connections that broke and listeners that threw. */
   readonly onError?: (cause: unknown) => void;
   /**
    * Begins every key and channel: installations that share a Redis server differ in it, or in the database's number.

@@ -1,4 +1,4 @@
-// What runs inside Redis: one script looks at all windows and counts in all or none. Same arithmetic as memory.ts.
+// What runs inside Redis: one script checks all windows and counts in all or none. Same arithmetic as memory.ts.
 import { createHash } from "node:crypto";
 import { SLICES } from "./slices.ts";
 

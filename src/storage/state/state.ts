@@ -36,7 +36,7 @@ export interface State {
   peek(windows: readonly Window[]): Taken | Promise<Taken>;
   /** Gives one back to each; never below zero. */
   refund(windows: readonly Window[]): void | Promise<void>;
-  /** Tells every instance, this one included; may be lost, so nothing may depend on it but speed. */
+  /** Signals every instance, this one included; may be lost, so only speed may depend on it. */
   publish(channel: string, message: string): void | Promise<void>;
   subscribe(channel: string, listener: (message: string) => void): () => void;
   ping(): Promise<void>;

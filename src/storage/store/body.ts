@@ -10,7 +10,7 @@ export interface StartBody {
   readonly requestedName: string;
   readonly category: string;
   readonly status: Status;
-  /** Masked before it gets here; the beginning, where `argumentsCut` says so. */
+  /** Masked before it gets here; only the beginning if `argumentsCut` is set. */
   readonly arguments: JsonObject;
   readonly argumentsCut: Cut | null;
   readonly startTime: number;
@@ -46,7 +46,7 @@ export interface EndBody {
   readonly status: Status;
   readonly endTime: number;
   readonly executionTime: number;
-  /** The beginning, where `resultCut` says so. */
+  /** Only the beginning if `resultCut` is set. */
   readonly result: Json;
   readonly resultCut: Cut | null;
   readonly error: string | null;

@@ -6,7 +6,7 @@ import { AlreadyExists } from "./store.ts";
 import type { HistoryTables, Tables } from "./tables/tables.ts";
 
 export interface Database {
-  /** Only full-text search is said differently. */
+  /** Only full-text search needs different SQL. */
   readonly kind: "sqlite" | "postgres";
   readonly kysely: Kysely<Tables>;
   /** Knows the tables of history as well; what it asks waits until they show all that was acknowledged. */
@@ -19,7 +19,7 @@ export interface Database {
   readonly rebuild: Rebuild;
 }
 
-/** Changes nothing, yet must be written: tells whether a log that failed can be written again. */
+/** Changes nothing, yet must be written: shows whether a log that failed can be written again. */
 export const PROBE = "update migrations set applied_at = applied_at where id = 1";
 
 const SQLITE_CONSTRAINTS: readonly unknown[] = [1555, 2067]; // primary key, unique

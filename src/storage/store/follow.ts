@@ -1,6 +1,6 @@
 // How instances on one shared store notice each other's changes: a number per subject that rises, and a lease.
-// Whoever has not looked for as long as the lease must not trust its caches. So once the lease has passed a change is
-// in force everywhere, and only then is it acknowledged.
+// An instance that has not read them for as long as the lease must not trust its caches. So once the lease has passed a
+// change is in force everywhere, and only then is it acknowledged.
 import { AppError } from "../../contract/errors.ts";
 import type { State } from "../state/state.ts";
 import type { Store } from "./store.ts";
@@ -10,7 +10,7 @@ const CHANNEL = "revisions";
 type Listener = () => void | Promise<void>;
 
 export interface Follower {
-  /** Resolves after the first look at the store. */
+  /** Resolves after the first read of the store. */
   readonly ready: Promise<void>;
   /**
    * Called after another instance changed `name`; what is changed here, through `changed`, is the caller's to apply.
@@ -37,7 +37,7 @@ export function createFollower(powers: FollowerPowers): Follower {
   return powers.store.shared ? following(powers) : alone(powers.store);
 }
 
-/** One machine: whoever changes something applies it, and there is nobody else to tell. */
+/** One instance: a change is applied where it is made, and there is no other instance to notify. */
 function alone(store: FollowerPowers["store"]): Follower {
   return {
     ready: Promise.resolve(),
@@ -69,7 +69,7 @@ function following(powers: FollowerPowers): Follower {
   let turn: Promise<unknown> = Promise.resolve();
   const { promise: ready, resolve: firstLook } = Promise.withResolvers<void>();
 
-  /** One after the other: a look must not meet a change of our own half-way and take it for a foreign one. */
+  /** One after the other: a read must not see a change of our own half-done and take it for a foreign one. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const next = turn.then(work);
     turn = next.catch(() => {});
@@ -97,7 +97,7 @@ function following(powers: FollowerPowers): Follower {
       entry.seen = revision;
       entry.failed = false;
     } catch {
-      // Told again at the next look; until then nothing here counts as fresh.
+      // Repeated with the next read; until then nothing here counts as fresh.
       entry.failed = true;
     }
   }
@@ -130,7 +130,7 @@ function following(powers: FollowerPowers): Follower {
       await inTurn(async () => {
         const revision = await store.revisions.bump(name);
         for (const entry of entries) {
-          // A gap means that others changed it too: then the next look tells.
+          // A gap means that others changed it too: then the next read finds it.
           if (entry.name === name && entry.seen === revision - 1) entry.seen = revision;
         }
         known = { ...known, [name]: revision };

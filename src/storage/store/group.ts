@@ -7,7 +7,7 @@ import { assertStorable } from "./bind.ts";
 /** A group crosses to the writer as one flat array: cloning many small objects would cost more than the write. */
 export type Flat = string | number | bigint | boolean | Uint8Array | null;
 
-/** A statement that failed in the writer, in words that survive the thread boundary. */
+/** A statement that failed in the writer, as plain data that can pass between threads. */
 export interface Failure {
   readonly failed: string;
   readonly errcode: number | null;
@@ -29,7 +29,7 @@ export interface Settled {
   readonly settled: number;
 }
 
-/** Said unasked when it changes: why history could not be written, or null when it can be again. */
+/** Sent when it changes: why history could not be written, or null when it can be again. */
 export interface HistoryFault {
   readonly historyFault: string | null;
 }
@@ -95,7 +95,9 @@ export interface Pace {
 /** One group at a time, for a writer that does not merge. */
 const ONE_BY_ONE: Pace = { ahead: 1, fullAt: Infinity, most: Infinity };
 
-/** Told of each group that became durable: how many writes, and how long they waited from the moment they were sent. */
+/**
+ * Called for each group that became durable: how many writes, and how long they waited from the moment they were sent.
+ */
 export type OnCommit = (size: number, ms: number) => void;
 
 /** All fields of an item or none: one bad value must not spoil the group it would travel with. */
@@ -196,7 +198,7 @@ export function groups(
   return {
     push(put) {
       if (closed) return Promise.reject(unwritable("it is closed"));
-      // One attempt at a time tells whether it can be written again; the others hear at once that it cannot.
+      // One attempt at a time finds out whether it can be written again; the others fail at once.
       if (failing && underWay > 0)
         return Promise.reject(unwritable("the last write failed, the next attempt is under way"));
       if (countWaiting() >= MAX_WAITING)

@@ -205,7 +205,7 @@ export class PreconditionFailed extends Error {}
 /** Calls go on and are in the log, but history lacks some of them. */
 export class HistoryBehind extends Error {}
 
-/** The log cannot be written, so nothing runs. The message is for everybody. */
+/** The log cannot be written, so nothing runs. The message is public. */
 export class LogUnwritable extends Error {}
 
 export interface Store
@@ -252,7 +252,7 @@ export interface Store
     /** Oldest first. */
     segments(): Promise<SegmentRow[]>;
     /**
-     * Number of the oldest event that somebody still needs: an open execution, or whoever follows the log; null when
+     * Number of the oldest event that is still needed: by an open execution, or a follower of the log; null when
      * nobody does.
      */
     needed(now: number): Promise<number | null>;
@@ -262,7 +262,7 @@ export interface Store
     agreement(question: HistoryQuestion): Promise<HistoryAgreement>;
   };
 
-  /** How far those who follow the log have come. One server follows at a time: whoever holds the lease. */
+  /** How far those who follow the log have come. One server follows at a time: the one that holds the lease. */
   readonly cursors: {
     seq(name: string): Promise<number | null>;
     /**
@@ -302,11 +302,11 @@ export interface Store
   };
 
   /**
-   * Whole results that somebody comes back for, where the record keeps only the beginning. For a day, and not without
+   * Whole results that callers may fetch later, where the record keeps only the beginning. For a day, and not without
    * end.
    */
   readonly results: {
-    /** Those of the same user, then of everybody, make room for it, oldest first. */
+    /** Those of the same user, then of all users, make room for it, oldest first. */
     put(row: ResultRow, room: ResultRoom): Promise<void>;
     get(executionId: string, now: number): Promise<Json | undefined>;
   };
@@ -408,7 +408,7 @@ export interface Store
     /** Newest first, files included. */
     list(kind: DocumentKind, page: { limit: number; before?: number }): Promise<DocumentVersion[]>;
     /**
-     * To enforced or shadow: whoever had that state retires in the same transaction. Null when there is no such
+     * To enforced or shadow: the version in that state retires in the same transaction. Null when there is no such
      * version.
      */
     setState(
@@ -466,7 +466,7 @@ export interface Store
      * One vote per person, atomic: the n-th approve makes it approved, one decline declined. With `edit` the
      * arguments and the binding are replaced and only this vote counts. Null: not pending, expired, voted already,
      * edited since (the binding is no longer the one `seen`), or the voter is the requester, which the statement
-     * itself refuses unless the vote says so (`self`) and one person is enough.
+     * itself refuses unless the vote allows it (`self`) and one person is enough.
      */
     vote(
       id: string,
@@ -485,13 +485,13 @@ export interface Store
     ): Promise<boolean>;
     /** Pending or approved ones whose time is over. */
     overdue(now: number, limit: number): Promise<ApprovalHead[]>;
-    /** Approved before `decidedBefore` and not used: whoever should have gone on with them died. */
+    /** Approved before `decidedBefore` and not used: the instance that should have resumed them died. */
     stranded(decidedBefore: number, limit: number): Promise<ApprovalHead[]>;
-    /** Pending, but their execution never got a record: whoever asked died in between. */
+    /** Pending, but their execution never got a record: the instance died in between. */
     unheld(createdBefore: number, limit: number): Promise<ApprovalHead[]>;
     /** Pending or approved ones of all tenants, by id, from the one after `after` on. */
     open(after: string, limit: number): Promise<ApprovalHead[]>;
-    /** Over without being used, but their execution still waits: whoever ended them died in between. */
+    /** Ended without being used, but their execution still waits: the instance died in between. */
     unended(decidedBefore: number, limit: number): Promise<ApprovalHead[]>;
   };
 
@@ -571,7 +571,7 @@ export interface Store
   };
 
   /**
-   * Starts of several instances on one database go one after the other. Whoever waited for half a minute goes on all
+   * Starts of several instances on one database go one after the other. One that waited for half a minute starts all
    * the same, as what a start writes is written once in any case: one that froze in the middle keeps nobody out.
    */
   alone<T>(start: () => Promise<T>): Promise<T>;
@@ -598,7 +598,7 @@ export interface StoreOptions {
   readonly dataDir: string;
   /** Under whose name this server chains what it writes. */
   readonly instanceId?: string;
-  /** Told of each group of writes that became durable. */
+  /** Called for each group of writes that became durable. */
   readonly onCommit?: (size: number, ms: number) => void;
   /** While one of these is lost nothing is acknowledged. The store adds its own. */
   readonly files?: WatchedFiles;

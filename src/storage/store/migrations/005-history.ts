@@ -14,7 +14,7 @@ export const history = (t: ColumnTypes): string[] => [
     where error_code is not null`,
   `create index executions_unsuccessful on executions (tenant_id, user_id, start_ms${t.thenSeq})
     where status in ('failed', 'cancelled')`,
-  // Trace ids are random. Within stretches of the log they still fall on a few pages; a look-up asks every stretch.
+  // Trace ids are random. Within ranges of the log they still fall on a few pages; a look-up asks every range.
   `create index executions_by_trace on executions ((seq / 4096), trace_key)`,
   // How many durations lie in each bucket, packed.
   `alter table rollups add column buckets ${t.bytes}`,

@@ -1,5 +1,5 @@
 // The log on PostgreSQL: the same group commit as on SQLite, on one connection of its own. A group is one message and
-// one transaction that ends on the server: whoever freezes, or is cut off, never keeps the turn from the others.
+// one transaction that ends on the server: an instance that freezes or is cut off never keeps the lock from the others.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, QueryConfig, QueryResult } from "pg";
@@ -20,7 +20,7 @@ export const LOG_MS = 2_000;
 /** The server gives up first, so that its answer says what happened. */
 export const LOG_LOCK_MS = 1_500;
 export const LOG_STATEMENT_MS = 1_800;
-/** Larger ones could take longer than that on a busy machine, and a crowd would be refused although all is well. */
+/** Larger ones could take longer than that on a busy machine, and many calls would be refused although all is well. */
 const PACE: Pace = { ahead: 1, fullAt: Infinity, most: 500 };
 /** A group that was written so lately shows that one can be written. */
 const PROVEN_MS = 1_000;
@@ -122,7 +122,7 @@ export function postgresLog(connect: () => Promise<Client>, options: StoreOption
   async function probe(): Promise<void> {
     if (performance.now() - provenAt < PROVEN_MS) return;
     try {
-      // A group that is under way, or somebody else's question, tells as well.
+      // A group that is under way, or the check of another caller, shows it as well.
       await (working ??= send(PROBE_TURN).finally(() => (working = null)));
     } catch (cause) {
       throw new LogUnwritable(reasonOf(cause), { cause });
@@ -162,7 +162,7 @@ function isLost(cause: unknown): boolean {
 const isTimeout = (cause: unknown): boolean =>
   (cause as { message?: string }).message === "Query read timeout";
 
-/** Anybody may read it at /readyz: nothing of the database's own words. */
+/** Public at /readyz: it contains no text of the database. */
 function reasonOf(cause: unknown): string {
   const { code } = cause as { code?: string };
   if (code === LOCK_NOT_AVAILABLE)

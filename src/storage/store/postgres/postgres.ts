@@ -20,12 +20,12 @@ const STARTING = 0x6f737473;
 const START_MS = 30_000;
 const MAX_CONNECTIONS = 10;
 const CONNECT_MS = 1_500;
-/** What waits for somebody else's lock is refused in time; reading a large history may take longer. */
+/** A statement that waits for another session's lock is refused in time; reading a large history may take longer. */
 const LOCK_MS = 2_000;
 const STATEMENT_MS = 30_000;
 /** Transactions are sent as a whole: none is ever left waiting for us. One that is all the same is ended. */
 const IDLE_MS = 2_000;
-/** A rebuild writes copies that nobody else looks at; its last step, which others wait for, has a limit of its own. */
+/** A rebuild writes copies that nothing else reads; its last step, which others wait for, has a limit of its own. */
 const REBUILD_IDLE_MS = 30_000;
 const PING_MS = 2_000;
 /** The server finds out by itself, within seconds, that nobody is at the other end any more. */
@@ -169,7 +169,9 @@ async function sent(
   }
 }
 
-/** Without a listener a connection that is lost between two queries would end the process; the next query tells. */
+/**
+ * Without a listener a connection that is lost between two queries would end the process; the next query reports it.
+ */
 const lost = (): void => undefined;
 
 function waitedLongEnough(cause: { code?: string }): void {

@@ -34,7 +34,9 @@ const KEY = "tenant_id, user_id, hour, tool_name, category, status";
 const KEY_TYPES = "$1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[]";
 const bucketsOf = (table: string) => `select k.i, r.buckets
   from unnest(${KEY_TYPES}) with ordinality as k (${KEY}, i) join ${table} r using (${KEY})`;
-/** Whoever adds is alone with the table (the log's turn, or a copy), so buckets are read, added and written back. */
+/**
+ * Only one session writes the table (that holds the log's lock, or a copy), so buckets are read, added, written back.
+ */
 const addRollup = (table: string) => `insert into ${table}
     (${KEY}, count, total_ms, last_start_ms, buckets)
   select ${KEY}, count, total_ms, last_start_ms, decode(buckets, 'hex')

@@ -19,7 +19,7 @@ const TABLES = ["executions", "rollups"] as const;
 const CLEAR = "drop table if exists executions_next, rollups_next";
 /** Appends wait meanwhile, and give up after two seconds. */
 const LOCK_MS = 1_200;
-/** Whoever freezes while the others wait loses its turn. */
+/** An instance that freezes while others wait loses its lock. */
 const IDLE_MS = 1_500;
 
 export async function postgresRebuild(connect: () => Promise<Client>): Promise<RebuildSteps> {

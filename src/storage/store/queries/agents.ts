@@ -1,4 +1,4 @@
-// Agents and what was said to them, questions to people, drafted tools.
+// Agents and their messages, questions to people, drafted tools.
 import { sql, type SqlBool } from "kysely";
 import { unique, type Database } from "../database.ts";
 import type { AgentRow, QuestionRow, Store, ToolDraftRow } from "../store.ts";

@@ -1,5 +1,5 @@
 // Whether history says what the log says. Both are read in pages, the log up to where it ended at the beginning. Rows
-// only ever move on to later events, so one that did meanwhile is told from one that was changed by the numbers it
+// only ever move on to later events, so one that did meanwhile is distinguished from a changed one by the numbers it
 // names.
 import { setImmediate as turn } from "node:timers/promises";
 import { sql, type Expression, type SqlBool } from "kysely";
@@ -129,7 +129,7 @@ async function comparePage(
   for (const event of concerned) {
     const row = rows.get(event.executionId ?? "");
     if (!row) {
-      // An end has nothing to be written to where the start was archived; where it was not, the start tells.
+      // An end has no row to be written to where the start was archived; otherwise the start is compared.
       if (STARTS.includes(event.action)) missing.push(event);
     } else if (!agrees(event, row, upgradedAt)) findings.add("different", row.id);
   }

@@ -109,7 +109,7 @@ function common(row: Omit<Found, Large>, votes: Votes): Omit<ApprovalHead, "byte
 /** The sealed call goes as soon as nobody can go on with it. */
 export const UNSEALED = { sealed: null, edited_sealed: null } as const;
 
-/** PostgreSQL must be told that a parameter is a number. */
+/** PostgreSQL needs a cast to know that a parameter is a number. */
 export function epoch(at: number) {
   return sql<number>`cast(${at} as bigint)`;
 }

@@ -187,7 +187,7 @@ function writes({ kysely }: Database) {
         .where("is_default", "=", 1)
         .where("id", "<>", id),
     insert: (row: CapsuleRow): Compilable => kysely.insertInto("capsules").values(toRow(row)),
-    /** Ends the batch when somebody has edited the capsule since it was read. */
+    /** Ends the batch when the capsule was edited since it was read. */
     requireVersion: ({ id, version }: CapsuleRow): Compilable =>
       guard(
         kysely,

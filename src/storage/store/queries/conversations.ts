@@ -1,4 +1,4 @@
-// Sessions, messages, turns and assets. Whoever asks is part of every condition.
+// Sessions, messages, turns and assets. The owner is part of every condition.
 import { sql, type Compilable, type SqlBool } from "kysely";
 import { guard, isGuarded, unique, type Database } from "../database.ts";
 import type {

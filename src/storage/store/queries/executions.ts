@@ -104,7 +104,8 @@ export function executions(database: Database): Store["executions"] {
         );
         return records(select().where("seq", "in", keys));
       }
-      // Everybody's in order of arrival: that is the primary key, and needs no index that every call would pay for.
+      // Those of all users in order of arrival: that is the primary key, and needs no index that every call would pay
+      // for.
       let page = filtered(select(), filter, "number");
       if (after) page = page.where("seq", "<", seqOf(after));
       page = page.orderBy("seq", "desc").limit(limit);

@@ -1,4 +1,4 @@
-// Counts, averages and percentiles from the rollups; only what they cannot tell apart, and the two broken hours at
+// Counts, averages and percentiles from the rollups; only what they do not distinguish, and the two broken hours at
 // the ends of a date range, is counted from rows.
 import { setImmediate as turn } from "node:timers/promises";
 import { sql, type RawBuilder, type SqlBool } from "kysely";

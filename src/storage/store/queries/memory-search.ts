@@ -1,4 +1,4 @@
-// Finding, listing and forgetting notes. Only the full-text match itself is said differently per database.
+// Finding, listing and forgetting notes. Only the full-text match itself differs per database.
 import { sql, type SqlBool } from "kysely";
 import type { Json } from "../../../contract/call.ts";
 import type { Term, TextQuery } from "../../../util/text/words.ts";

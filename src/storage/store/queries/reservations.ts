@@ -152,7 +152,7 @@ const RESERVED = [
   "at_ms",
 ] as const;
 
-/** PostgreSQL must be told that a parameter is a number. */
+/** PostgreSQL needs a cast to know that a parameter is a number. */
 export function real(value: number) {
   return sql<number>`cast(${value} as double precision)`;
 }

@@ -82,7 +82,7 @@ function unsuccessful<O>(
   return status === undefined ? rows : rows.where("status", "=", status);
 }
 
-/** What the sums cannot tell apart is counted in the index. */
+/** What the sums do not distinguish is counted in the index. */
 async function howMany(database: Database, filter: OneUsers): Promise<number> {
   if (filter.errorCode === undefined && filter.sessionId === undefined) {
     const { failed, cancelled } = (await stats(database, filter)).figures;

@@ -1,4 +1,4 @@
-// Everybody's executions that fit a filter: no index holds them in order, as every call would pay for it. So many of
+// Executions of all users that fit a filter: no index holds them in order, as every call would pay for it. So many of
 // the newest are looked at, in order of arrival.
 import type { Database } from "../database.ts";
 import type { HistoryFilter, RowKey } from "../store.ts";

@@ -1,4 +1,4 @@
-// Executions of a trace: the index has the beginning of its id, the log the rest. A trace is told by the start, an
+// Executions of a trace: the index has the beginning of its id, the log the rest. A trace is named by the start, an
 // error by the end.
 import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";

@@ -140,7 +140,7 @@ export function serverTools({ kysely, batch }: Database): Store["serverTools"] {
           .doUpdateSet((to) =>
             Object.fromEntries(TOOL_CHANGES.map((name) => [name, to.ref(`excluded.${name}`)])),
           )
-          // Whoever looked before somebody decided does not undo the decision.
+          // A comparison that began before a decision does not undo it.
           .where(
             sql<boolean>`coalesce(excluded.decided_at, 0) >= coalesce(server_tools.decided_at, 0)`,
           ),

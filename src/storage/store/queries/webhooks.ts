@@ -230,7 +230,7 @@ function deliveryQueue({
   };
 }
 
-/** What people look at and repeat, and what is deleted when it is old. */
+/** Reading and repeating by people, and deletion of old ones. */
 function deliveryRecords({
   kysely,
 }: Database): Pick<Deliveries, "get" | "list" | "again" | "sweep"> {

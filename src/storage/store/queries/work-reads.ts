@@ -1,4 +1,4 @@
-// Workflows, runs and schedules as people look at them: of one user, or of everybody in a tenant.
+// Workflows, runs and schedules as people read them: of one user, or of all users in a tenant.
 import { sql, type SqlBool } from "kysely";
 import type { Database } from "../database.ts";
 import type { WorkFilter, WorkReads } from "../store.ts";

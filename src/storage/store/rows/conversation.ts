@@ -96,7 +96,7 @@ export interface TurnRow {
   readonly phase: string;
   /** The model that was asked for; null: the capsule's choice. */
   readonly model: string | null;
-  /** What was said and done in it, as JSON that only this installation can read. */
+  /** Its messages and calls, as JSON that only this installation can read. */
   readonly sealed: string;
   readonly error: Fault | null;
   readonly mandate: Mandate;
@@ -108,7 +108,7 @@ export interface TurnRow {
   readonly endedAt: number | null;
   readonly stopRequestedAt: number | null;
   readonly instanceId: string;
-  /** Rises with each take-over; whoever works on a turn writes only under its own number. */
+  /** Rises with each take-over; an instance writes only under its own number. */
   readonly lease: number;
   readonly leasedUntil: number;
 }
@@ -189,7 +189,7 @@ export interface ConversationStore {
     list(sessionId: string, ids: readonly string[]): Promise<TurnRow[]>;
     /** Writes under this lease; false when the turn has ended or another instance has taken it over. */
     save(id: string, lease: number, change: TurnChange): Promise<boolean>;
-    /** Keeps the lease; answers whether somebody asked to stop, null when it is lost or the turn has ended. */
+    /** Keeps the lease; answers whether a stop was requested, null when it is lost or the turn has ended. */
     renew(id: string, lease: number, until: number): Promise<{ readonly stop: boolean } | null>;
     /** The end: reply, head of the session and status in one step. False as with `save`. */
     end(
@@ -198,11 +198,11 @@ export interface ConversationStore {
       change: TurnChange & { readonly endedAt: number },
       reply: MessageRow | null,
     ): Promise<boolean>;
-    /** Asks whoever works on it to stop; false when it has ended. */
+    /** Asks the instance that works on it to stop; false when it has ended. */
     requestStop(id: string, at: number): Promise<boolean>;
     /** Open turns that nobody holds: their lease ran out, or they were `instanceId`'s own before it started. */
     free(now: number, limit: number): Promise<TurnRow[]>;
-    /** Takes one over; null when somebody else was quicker or it has ended. */
+    /** Takes one over; null when another instance was quicker or it has ended. */
     take(id: string, lease: number, instanceId: string, until: number): Promise<TurnRow | null>;
     /** Lets go of all turns of this instance, so that the next start takes them at once. */
     letGo(instanceId: string): Promise<number>;

@@ -63,7 +63,7 @@ export interface ApprovalRow {
     readonly reason: string;
     readonly message: string;
     readonly rule?: string;
-    /** Of `tainted`: content from outside that whoever asked has read. */
+    /** Of `tainted`: content from outside that the requester has read. */
     readonly sources?: readonly {
       readonly from: string;
       readonly tool: string;
@@ -76,7 +76,7 @@ export interface ApprovalRow {
   readonly votes: readonly ApprovalVote[];
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** First time that somebody who may decide saw it; null: nobody has. */
+  /** First time that a user who may decide saw it; null: none has. */
   readonly presentedAt: number | null;
   readonly decidedAt: number | null;
 }

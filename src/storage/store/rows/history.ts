@@ -50,7 +50,7 @@ export interface AuditedRecord extends ExecutionRecord {
 
 export interface HistoryFilter {
   readonly tenantId: string;
-  /** Absent: everybody's of the tenant; lists are then in order of arrival. */
+  /** Absent: all of the tenant; lists are then in order of arrival. */
   readonly userId?: string;
   readonly toolName?: string;
   readonly category?: string;
@@ -88,7 +88,7 @@ export interface Found {
   /** Of all that matched among those looked at. */
   readonly figures: Figures;
   readonly durations: Percentiles | null;
-  /** How many executions were looked at, of those that there were to look at. */
+  /** How many executions were searched, of how many there are. */
   readonly searched: number;
   readonly of: number;
 }

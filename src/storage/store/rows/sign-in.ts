@@ -1,4 +1,4 @@
-// Sign-ins to the console: a cookie in somebody's browser, and what it hangs on.
+// Sign-ins to the console: a cookie in a browser, and what it depends on.
 
 export interface SignInRow {
   readonly id: string;
@@ -6,7 +6,7 @@ export interface SignInRow {
   readonly userId: string;
   /** The key that made its link: it ends with it. Null: the link was printed by the server itself. */
   readonly keyId: string | null;
-  /** The sign-in that made its link: when somebody ends that, this one ends too. */
+  /** The sign-in that made its link: when that one is ended, this one ends too. */
   readonly parentId: string | null;
   readonly secretHash: string;
   readonly createdAt: number;

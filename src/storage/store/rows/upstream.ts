@@ -10,7 +10,7 @@ export type ServerTransport =
       readonly argv: readonly string[];
       /** The whole environment besides what the sandbox sets. */
       readonly env: Readonly<Record<string, string>>;
-      /** sandbox: in a box, or not at all; none: an administrator took it out, and the record says so. */
+      /** sandbox: in a box, or not at all; none: an administrator switched the sandbox off, which is recorded. */
       readonly isolation: "sandbox" | "none";
       /** Folders of the host it may have, at the same path inside; nothing else of the host is there. */
       readonly folders: readonly { readonly path: string; readonly access: "ro" | "rw" }[];
@@ -37,7 +37,7 @@ export type ServerTransport =
       /** Sent with every request. `query:NAME` instead of a header's name puts the value into the address. */
       readonly headers: Readonly<Record<string, string>>;
       /**
-       * As they were imported or written by hand: an API is not asked what it offers, so these change only with
+       * As they were imported or written by hand: an API does not list what it offers, so these change only with
        * another import.
        */
       readonly operations: readonly ForeignDefinition[];
@@ -48,11 +48,11 @@ export interface OAuthSettings {
   readonly grant?: "authorization_code" | "client_credentials" | undefined;
   /** As the authorization server knows us already; absent: we introduce ourselves. */
   readonly clientId?: string | undefined;
-  /** May hold `${credential:NAME}`, which is everybody's also where people log in one by one. */
+  /** May hold `${credential:NAME}`, which is shared also where users log in themselves. */
   readonly clientSecret?: string | undefined;
   /** PKCS #8 in PEM, instead of a secret; as above. */
   readonly privateKey?: string | undefined;
-  /** Of the key: ES256 unless said. */
+  /** Of the key: ES256 by default. */
   readonly algorithm?: string | undefined;
   /** The only authorization server that gets to see the above; absent: the first one that was met. */
   readonly issuer?: string | undefined;
@@ -67,14 +67,14 @@ export interface ServerSettings {
   readonly maxConcurrent: number;
   /** How many may wait; more are refused. */
   readonly maxQueued: number;
-  /** How old a look at its definitions may be when a call goes out; 0: each call is preceded by one. */
+  /** How old its definitions may be when a call is sent; 0: they are read before each call. */
   readonly recheckMs: number;
   /** So many failures in a row open the breaker for so long. */
   readonly breakerFailures: number;
   readonly breakerResetMs: number;
   /** Larger answers are refused. */
   readonly maxResultBytes: number;
-  /** user: everybody brings a credential of their own; shared: the one the administrator gave. */
+  /** user: each user stores a credential of their own; shared: the one that an administrator stored. */
   readonly credentials: "shared" | "user";
 }
 
@@ -96,7 +96,7 @@ export interface ServerRow {
   readonly updatedAt: number;
 }
 
-/** A capability of a server as it was told, untrusted; only what the pin covers. */
+/** A capability as the server describes it, untrusted; only what the pin covers. */
 export interface ForeignDefinition {
   /** tools/call for tools; the others stand for what else a server can be asked. */
   readonly method: UpstreamMethod;
@@ -122,7 +122,7 @@ export type UpstreamMethod = (typeof UPSTREAM_METHODS)[number];
 
 /**
  * pending: new, nobody has looked; approved; changed: it differs from what was approved, which is kept; removed: the
- * server no longer offers it; rejected: somebody said no; refused: it cannot be taken, `reason` says why.
+ * server no longer offers it; rejected: a person rejected it; refused: it cannot be taken, for `reason`.
  */
 export type ServerToolState =
   "pending" | "approved" | "changed" | "removed" | "rejected" | "refused";
@@ -137,7 +137,7 @@ export interface ToolTerms {
   readonly cacheable: boolean;
 }
 
-/** Something in a definition that whoever approves it should see. */
+/** Something in a definition that its approver should see. */
 export interface Finding {
   readonly kind:
     | "invisible"
@@ -193,7 +193,7 @@ export interface ServerToolVersion {
 export interface CredentialRow {
   readonly server: string;
   readonly tenantId: string;
-  /** Empty: everybody's. */
+  /** Empty: shared. */
   readonly userId: string;
   /** As `${credential:NAME}` names it, or `oauth <issuer>` for what an authorization gave. */
   readonly name: string;

@@ -1,4 +1,4 @@
-// Endpoints outside that are told of events, and the messages to them.
+// Endpoints outside that are notified of events, and the messages to them.
 
 export interface WebhookRow {
   readonly id: string;
@@ -15,7 +15,7 @@ export interface WebhookRow {
   /** The secret before it, which signs too until `previousUntil`. */
   readonly previousSealed: string | null;
   readonly previousUntil: number | null;
-  /** Only events after this number are told. */
+  /** Only events after this number are sent. */
   readonly fromSeq: number;
   readonly createdBy: string;
   readonly createdAt: number;
@@ -67,7 +67,7 @@ export interface DeliveryRow {
   readonly nextAt: number;
   readonly lastStatus: number | null;
   readonly lastError: string | null;
-  /** The beginning of what a refusal said, secrets masked. */
+  /** The beginning of a response that refused it, secrets masked. */
   readonly response: string | null;
   readonly createdAt: number;
   readonly attemptedAt: number | null;

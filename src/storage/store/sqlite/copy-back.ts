@@ -1,4 +1,4 @@
-// Copying the log file back into the database takes SQLite some 15 ms under load, and whoever commits waits
+// Copying the log file back into the database takes SQLite some 15 ms under load, and the call that commits waits
 // meanwhile. So another thread does it, and the writer only what is left: once nothing is, the log file begins anew
 // with the next group.
 import type { DatabaseSync } from "node:sqlite";
@@ -25,7 +25,7 @@ export interface CopyBack {
 const PAGES = 4_000;
 /** At this size the writer copies by itself, should the other thread be away. */
 const TOO_MANY = 16_000;
-/** Transactions between two looks at the size, and after a failure. */
+/** Transactions between two checks of the size, and after a failure. */
 const [LOOK_EVERY, LOOK_AGAIN] = [32, 3_200];
 
 const entry = new URL(

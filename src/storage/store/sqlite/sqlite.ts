@@ -59,7 +59,7 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
       if (lost) throw lost;
       read({ sql: "select 1 from migrations limit 1", parameters: [] });
       await writer.batch(writer.failing() ? [{ sql: PROBE, parameters: [] }] : []);
-      // Reads go on with what there is; that it is not all is said here.
+      // Reads continue with what there is; this is the report that it is incomplete.
       const fault = writer.historyFault();
       if (fault !== null) throw new HistoryBehind(`history is behind the log: ${fault}`);
     },

@@ -20,7 +20,7 @@ const { file, instanceId } = workerData as WriterData;
 const db = openConnection(file);
 /**
  * How long a group waits for a foreign lock. An answer must come within 2 s, and one group ahead of ours and our own
- * may each wait this long. Once it failed, an attempt only tells whether the lock is still there.
+ * may each wait this long. Once it failed, an attempt only finds out whether the lock is still there.
  */
 const [PATIENT_MS, FAILING_MS] = [700, 50];
 /** Calls that have ended are written together, as many share the pages that change: so many, or later. */
