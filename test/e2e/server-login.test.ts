@@ -113,7 +113,7 @@ describe("a server that wants a login", { timeout: LIMIT_MS }, () => {
     const other = await page(back, { headers: { authorization: `Bearer ${bob}` } });
     expect([other.status, other.text]).toEqual([
       403,
-      expect.stringContaining("Somebody else began this login"),
+      expect.stringContaining("Another user began this login"),
     ]);
     const own = await page(back, { headers: { authorization: `Bearer ${app.adminKey}` } });
     expect([own.status, own.text]).toEqual([200, expect.stringContaining("Logged in")]);

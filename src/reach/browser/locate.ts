@@ -72,7 +72,7 @@ async function counted(locator: Locator, selector: string): Promise<number> {
 function notFound(selector: string): Error {
   const remedy = selector.startsWith("ref=")
     ? "refs hold until the page changes: observe it again"
-    : "look at the page with browser/observe and use a ref, or wait for it with browser/wait";
+    : "read the page with browser/observe and use a ref, or wait for it with browser/wait";
   return fault("selector_not_found", `nothing on the page matches ${quoted(selector)}`, remedy);
 }
 

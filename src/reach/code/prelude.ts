@@ -1,6 +1,6 @@
 // What a program finds in its world besides the language: call, tools.find, console. Evaluated inside the interpreter.
 
-/** A function of the three functions outside; answers the two that look at what a program left behind. */
+/** A function of the three functions outside; answers the two that read what a program left behind. */
 export const PRELUDE = `(function (hostCall, hostFind, hostPrint) {
   "use strict";
   const { parse, stringify } = JSON;

@@ -119,7 +119,7 @@ function counted(where: string, limit: number): Transform {
   });
 }
 
-/** Servers disagree on what `deflate` is; the first byte tells. */
+/** Servers disagree on what `deflate` is; the first byte shows which one it is. */
 function inflater(): Duplex {
   return Duplex.from(async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
     const source = chunks[Symbol.asyncIterator]();

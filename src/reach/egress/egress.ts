@@ -112,7 +112,7 @@ export interface PooledFlow {
 }
 
 export interface PooledFetchOptions {
-  /** Of the body; 1 MiB unless said otherwise. */
+  /** Of the body; 1 MiB by default. */
   readonly maxBytes?: number | undefined;
   readonly headersMs?: number | undefined;
   readonly idleMs?: number | undefined;

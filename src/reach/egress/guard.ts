@@ -10,7 +10,7 @@ export interface EgressLimits extends RequestLimits, ProxyLimits {
 }
 
 export interface EgressOptions {
-  /** How names are resolved; the system's way unless said otherwise. */
+  /** How names are resolved; by the system by default. */
   readonly resolve?: Resolve | undefined;
   /** Ports this server itself listens on. */
   readonly ownPorts?: (() => readonly number[]) | undefined;

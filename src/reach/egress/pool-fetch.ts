@@ -2,7 +2,7 @@
 import type { Pooled, PooledFetchOptions, PooledFlow } from "./egress.ts";
 import { bodyTooLarge, translated } from "./faults.ts";
 
-/** What is said of these all the same is read past. */
+/** Headers of these are ignored where they are sent all the same. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 const DEFAULT_MAX_BYTES = 1_048_576;
 /** Bytes buffered ahead of the reader. Reading resumes when half of them are used, not with every chunk. */

@@ -35,7 +35,7 @@ export function parseHead(text: string, method: string): ResponseHead {
   const status = Number(digits);
   const body = bodyOf(headers, minor === "1");
   if (status < 200 && (minor === "0" || body !== "close" || isClosing(headers["connection"])))
-    throw new InvalidResponse("it says that it is at work where that cannot be said");
+    throw new InvalidResponse("it has an interim status where none is allowed");
   const hasNone = method === "HEAD" || status < 200 || status === 204 || status === 304;
   // A body where none is allowed: the connection is not reused.
   const isOdd = hasNone && method !== "HEAD" && status !== 304 && body !== 0 && body !== "close";

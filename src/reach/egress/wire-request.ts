@@ -6,7 +6,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const PATH = /^\/[\x21-\x7e]*$/;
 const PLAIN = /^[\t\x20-\x7e]*$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** How long the request is, and where it goes, is said here alone. */
+/** Length and target of the request are written here only. */
 const OURS =
   /^(host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect)$/i;
 const WITH_BODY = /^(POST|PUT|PATCH)$/;
@@ -30,7 +30,7 @@ export function createWireRequest(): (host: string, request: PooledRequest) => W
     return lines;
   };
   return (host, { method, path, headers, common, body }) => {
-    if (!TOKEN.test(method)) throw new TypeError("the method of a request is no word");
+    if (!TOKEN.test(method)) throw new TypeError("the method of a request is not a token");
     if (!PATH.test(path)) throw new TypeError("the path of a request is not written as in a URL");
     const shared = common ? commonOf(common) : NO_LINES;
     const own = linesOf(headers);

@@ -118,7 +118,7 @@ function send(
 
 const UNREACHED = new Set(["dns_failed", "tls_failed", "connect_failed"]);
 
-/** Faults of the way there in the words of upstream servers; what the API itself said stays as it is. */
+/** Faults of the connection as those of upstream servers; an error of the API itself stays unchanged. */
 function translated(cause: unknown, dispatched: boolean, clean: (text: string) => string): unknown {
   if (!(cause instanceof AppError)) return cause;
   const { code, reason } = cause.fault;
@@ -142,7 +142,7 @@ function changed({ server, name }: Route): AppError {
     "definition_changed",
     `${server} no longer offers ${name} as it was approved`,
     {
-      remedy: `an administrator must look at it: ostiary servers diff ${server}`,
+      remedy: `an administrator must review it: ostiary servers diff ${server}`,
     },
   );
 }

@@ -97,7 +97,7 @@ function collectParameters(
   return [...found.values()];
 }
 
-/** Null for what is not sent; required or not, the API says so itself then. */
+/** Null for what is not sent; if it was required, the API itself refuses the call. */
 function parameterOf({ value, at }: Given, names: Names, notes: Note[]): Parameter | null {
   const { name, in: place, style, explode, content } = value;
   if (typeof name !== "string" || name === "")

@@ -38,7 +38,7 @@ export interface Shape {
 export interface ApiImport {
   readonly title: string;
   readonly description: string;
-  /** Proposals of the document, for an administrator to agree to: nothing is reached because a document says so. */
+  /** Proposals of the document, for an administrator to approve: a document alone makes nothing reachable. */
   readonly url: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly operations: readonly ForeignDefinition[];

@@ -86,7 +86,7 @@ function contentOf(
   };
 }
 
-/** JSON that means the same to everybody; anything else stays the text it was. */
+/** JSON that every parser reads the same way; anything else stays text. */
 function jsonOf(text: string): { readonly value: Json } | { readonly fault: string } {
   try {
     return { value: parseStrict(Buffer.from(text)) };
@@ -122,7 +122,7 @@ function reasonOf(status: number): string {
 function remedyOf(status: number, wait: number | null): string {
   if (wait !== null) return `try again after ${wait} seconds`;
   if (status === 401 || status === 403)
-    return "an administrator must look at the credential of this server";
+    return "an administrator must check the credential of this server";
   if (status === 404 || status === 410) return "check the values that name what you want";
   if (status === 429) return "call it less often";
   return status >= 500 ? "try again later" : "mend the arguments as the answer says";

@@ -125,7 +125,7 @@ export function endless(name: string, limit: string, partial: string): ProviderF
     code: "EXECUTION_FAILED" as const,
     reason: "upstream_protocol",
     message: `the answer of ${name} does not end: it is longer than ${limit}`,
-    remedy: "use another model, or have the operator look at that provider",
+    remedy: "use another model, or ask the operator to check that provider",
   };
   return new ProviderFault(fault, "next", partialOf(partial));
 }

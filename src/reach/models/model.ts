@@ -80,7 +80,7 @@ export function openModels(source: ModelsSource): Models {
   };
 }
 
-/** Cheapest first, then by priority, then as they were written. */
+/** Cheapest first, then by priority, then in the order of the configuration. */
 function ordered(
   names: readonly string[],
   ability: Ability,

@@ -30,7 +30,7 @@ type Finish = AdapterAnswer<"generate">["finishReason"];
 export interface Spoken {
   readonly text: string;
   say(piece: string): void;
-  /** A call, or more of one; `key` tells it apart from others in the provider's format. */
+  /** A call, or more of one; `key` identifies it in the provider's format. */
   call(key: string, more: { id?: string; name?: string; json?: string }): void;
   image(image: ModelImage): void;
   answer(end: { model: string; usage: Usage | null; finish: Finish }): AdapterAnswer<"generate">;
@@ -89,7 +89,7 @@ export function spoken(name: string, request: GenerateRequest): Spoken {
   };
 }
 
-/** Ids tell results apart, so each call has its own. */
+/** Results are matched by id, so each call has its own. */
 function readCalls(calls: readonly Asked[]): ModelToolCall[] {
   const used = new Set<string>();
   return calls.map(({ id, name, json }, at) => {

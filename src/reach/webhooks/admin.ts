@@ -103,7 +103,7 @@ function createEndpointAdmin(p: WebhookAdminPowers): EndpointAdmin {
         ...switched,
         updatedAt: p.now(),
       });
-      if (after === null) throw notFound(`Webhook '${id}'`, "somebody removed it meanwhile");
+      if (after === null) throw notFound(`Webhook '${id}'`, "it was removed meanwhile");
       await audit("webhook.changed", actor, after, { how: Object.keys(edit).sort().join(", ") });
       return viewOf(after);
     },
@@ -127,7 +127,7 @@ function createEndpointAdmin(p: WebhookAdminPowers): EndpointAdmin {
         ...former,
         updatedAt: now,
       });
-      if (after === null) throw notFound(`Webhook '${id}'`, "somebody removed it meanwhile");
+      if (after === null) throw notFound(`Webhook '${id}'`, "it was removed meanwhile");
       await audit("webhook.changed", actor, after, { how: "rotated" });
       return { webhook: viewOf(after), secret };
     },
@@ -184,7 +184,7 @@ function createDeliveryAdmin(
           "CONFLICT",
           "stale",
           `delivery ${deliveryId} is being sent at this moment`,
-          { remedy: "look at what comes of it" },
+          { remedy: "see its deliveries" },
         );
       return deliveryView(again);
     },

@@ -15,7 +15,7 @@ export function matchesPattern(pattern: string, name: string): boolean {
 export const actionsOf = (patterns: readonly string[]): Action[] =>
   ACTIONS.filter((action) => patterns.some((pattern) => matchesPattern(pattern, action)));
 
-/** The mode is everybody's; all else stays in its tenant. */
+/** The mode concerns all tenants; all else stays in its tenant. */
 export function isSubscribed(
   webhook: WebhookRow,
   event: LogEvent & { readonly seq: number },

@@ -35,7 +35,7 @@ export interface Webhooks {
     id: string,
     overlapSeconds: number,
   ): Promise<{ webhook: WebhookView; secret: string }>;
-  /** Sends a message at once, also where the endpoint is switched off, and tells what came of it. */
+  /** Sends a message at once, also where the endpoint is switched off, and answers the result. */
   test(actor: Caller, id: string, signal: AbortSignal): Promise<DeliveryView>;
   /** Newest first. */
   deliveries(

@@ -125,7 +125,10 @@ interface Watch {
   end(): void;
 }
 
-/** Ends the wait at an abort, a flood of bytes or a silent server; the statement is then cancelled over a second connection. */
+/**
+ * Ends the wait at an abort, a flood of bytes or a silent server; the statement is then cancelled over a second
+ * connection.
+ */
 function watchOver(
   client: pg.PoolClient,
   { signal, timeoutMs }: Limits,

@@ -94,7 +94,7 @@ function open(name: string, file: string, access: "read" | "write", busyMs: numb
     db.exec(`pragma hard_heap_limit = ${HEAP_BYTES}`);
     db.exec("pragma trusted_schema = off");
     if (access === "read") db.exec("pragma query_only = on");
-    // The first read tells whether it is a database at all.
+    // The first read shows whether it is a database at all.
     db.prepare("select count(*) from sqlite_schema").get();
     return db;
   } catch (cause) {

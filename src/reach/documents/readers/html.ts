@@ -78,7 +78,7 @@ export async function readHtml(html: string, page: Page, mime: string): Promise<
 
 const tooDeep = () => unreadable("page: it is nested too deeply");
 
-/** The deepest nesting, as far as the tags tell without parsing them. */
+/** The deepest nesting, estimated from the tags without parsing them. */
 function depthOf(html: string): number {
   let depth = 0;
   let deepest = 0;

@@ -42,7 +42,7 @@ export interface Ended {
   readonly oom: boolean;
   /** Killed for what it put on the disk. */
   readonly overfull: boolean;
-  /** The box could not be built; what the launcher said is on stderr. */
+  /** The box could not be built; the launcher's message is on stderr. */
   readonly unbuilt: boolean;
 }
 

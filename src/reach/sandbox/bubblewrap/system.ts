@@ -115,7 +115,7 @@ export function nodeFor(isRoot: boolean): { path(): string; close(): void } {
   };
 }
 
-/** Every folder on the way may be entered by anybody, and the file executed. */
+/** All users may enter every folder on the way and execute the file. */
 function isOpenToAll(path: string): boolean {
   const OTHERS = 0o001;
   for (let at = path; ; at = dirname(at)) {

@@ -113,7 +113,7 @@ function createServerEditing(p: Parts): Pick<ServerAdmin, "update" | "remove"> {
         Object.entries(given).filter(([, value]) => value !== undefined),
       );
       const after = await servers.update(name, { ...change, updatedAt: p.now() });
-      if (after === null) throw serverNotFound(name, "somebody removed it meanwhile");
+      if (after === null) throw serverNotFound(name, "it was removed meanwhile");
       const how = Object.keys(change).sort().join(", ");
       await p.note("upstream.changed", actor, auditFacts(after, { how }));
       await p.publish();

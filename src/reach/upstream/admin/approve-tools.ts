@@ -135,7 +135,7 @@ function assertApprovable(
   if (expected !== undefined && (expected.length < MIN_PIN || !row.seenPin.startsWith(expected)))
     throw stale(
       `${row.name} is not what was looked at: expected ${expected.slice(0, 12)}, got ${row.seenPin.slice(0, 12)}`,
-      `look at it again: ostiary servers diff ${row.server} ${row.name}`,
+      `review it again: ostiary servers diff ${row.server} ${row.name}`,
     );
   const danger = row.findings.find(({ severity }) => severity === "danger");
   if (danger && !evenWithFindings)

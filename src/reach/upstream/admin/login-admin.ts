@@ -61,7 +61,7 @@ export function createLoginAdmin(p: LoginAdminPowers): LoginAdmin {
       throw new AppError(
         "FORBIDDEN",
         "admin_only",
-        `everybody reaches server ${name} with one login, and an administrator has to make it`,
+        `server ${name} has one login for all users, and an administrator has to make it`,
         { remedy: "ask an administrator" },
       );
     return row;
@@ -89,7 +89,7 @@ export function createLoginAdmin(p: LoginAdminPowers): LoginAdmin {
         issuer,
       } = login;
       if (by !== null && (by.userId !== startedBy || by.tenantId !== server.tenantId))
-        throw new AppError("FORBIDDEN", "permission_missing", "Somebody else began this login", {
+        throw new AppError("FORBIDDEN", "permission_missing", "Another user began this login", {
           remedy: `begin your own: ostiary servers login ${server.name}`,
         });
       if (by === null && !confirmed)

@@ -115,7 +115,7 @@ export function createServerChecks(p: Powers, applyServers: () => Promise<void>)
   };
 }
 
-/** Stores values that everybody's requests to the server may refer to. */
+/** Stores values that all requests to the server may refer to. */
 export async function sealSecrets(
   credentials: Pick<ServerAdminPowers["credentials"], "put">,
   row: ServerRow,

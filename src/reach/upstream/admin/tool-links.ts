@@ -11,6 +11,6 @@ export interface ToolLinks {
     tools: readonly string[],
     how: { readonly capsules?: readonly string[] | undefined; readonly grant: Grant },
   ): Promise<string[]>;
-  /** Takes the tools out of every capsule of the tenant, and everybody's rights to them away. */
+  /** Takes the tools out of every capsule of the tenant, and removes all rights to them. */
   unlink(actor: Caller, tools: readonly string[]): Promise<void>;
 }

@@ -143,7 +143,7 @@ function assertUnchanged(offered: OfferedTools, route: Route, { onDrift }: Power
     "definition_changed",
     `${route.server} no longer offers ${route.name} as it was approved`,
     {
-      remedy: `an administrator must look at it: ostiary servers diff ${route.server}`,
+      remedy: `an administrator must review it: ostiary servers diff ${route.server}`,
     },
   );
 }

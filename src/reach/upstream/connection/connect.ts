@@ -139,7 +139,7 @@ class EndedByProbe extends UpstreamFault {
 
 type EndedProgram = Pick<StdioTransport, "endReason" | "hasEnded" | "lastWords">;
 
-/** Why it ended, and what it said, tell more than that its answer did not come. */
+/** Its exit and its messages explain more than a missing answer does. */
 function withLastWords(cause: unknown, program: EndedProgram): UpstreamFault {
   const { endReason, hasEnded, lastWords } = program;
   const fault = toUpstreamFault(cause, false);

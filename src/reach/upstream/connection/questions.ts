@@ -36,7 +36,7 @@ export const isComplete = ({ resultType }: JsonObject): boolean => resultType ==
 
 /**
  * Of the modern era: null when the result is the answer, else the parameters of the next round. `pause` and `resume`
- * go around the time in which somebody is asked.
+ * bypass the time in which a person is asked.
  */
 export async function nextRound(
   result: JsonObject,

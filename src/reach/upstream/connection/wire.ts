@@ -17,7 +17,7 @@ import { EraProbe, MODERN_VERSION } from "./era-probe.ts";
 import { PendingRequests, type PendingRequest } from "./pending-requests.ts";
 import { UpstreamFault, type ConnectionEvents, type RequestOptions } from "../upstream.ts";
 
-/** Tells our fetch which request a POST belongs to; it never goes out. */
+/** Links a POST to its request for our fetch; it is never sent. */
 export const REQUEST_MARK = "ostiary-request";
 
 export interface Outgoing {

@@ -18,7 +18,7 @@ export interface CredentialView {
   readonly updatedAt: number;
 }
 
-/** `userId` is empty for what everybody uses. */
+/** `userId` is empty for shared ones. */
 export interface OpenedCredentials extends Credentials {
   put(server: ServerRow, userId: string, name: string, value: string): Promise<void>;
   remove(server: ServerRow, userId: string, name: string): Promise<boolean>;
@@ -29,7 +29,7 @@ export interface OpenedCredentials extends Credentials {
   readonly logins: ServerLogins;
 }
 
-/** Logins of people at servers that want one. Whose it is follows from the server: everybody's, or the user's own. */
+/** Logins at servers that require one. The server decides whose they are: shared, or the user's own. */
 export interface ServerLogins {
   /** Where the browser is to be sent. */
   begin(server: ServerRow, userId: string): Promise<URL>;
@@ -219,7 +219,7 @@ function assertHeaders(texts: Readonly<Record<string, string>>): void {
 const versionOf = ({ name, sealed }: { readonly name: string; readonly sealed: string }): string =>
   `${name} ${sealed}`;
 
-/** Names the owner, and changes with every change of what was used; of the secrets it tells nothing. */
+/** Names the owner, and changes with every change of what was used; it reveals nothing of the secrets. */
 function idOf({ userId }: FullOwner, versions: readonly string[]): string {
   if (versions.length === 0) return "none";
   const hash = createHash("sha256").update(JSON.stringify(versions)).digest("hex").slice(0, 12);

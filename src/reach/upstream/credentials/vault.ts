@@ -1,4 +1,4 @@
-// Secrets of servers as rows: sealed for their row, readable by this server only, known to the masker before anybody
+// Secrets of servers as rows: sealed for their row, readable by this server only, known to the masker before anyone
 // has them.
 import type { CredentialRow, ServerRow, UpstreamStore } from "../../../storage/store/store.ts";
 import { AppError } from "../../../contract/errors.ts";
@@ -12,7 +12,7 @@ export interface VaultPowers {
   readonly now: () => number;
 }
 
-/** Whose secret it is: a server of a tenant, and a user of it; empty: everybody's. */
+/** Whose secret it is: a server of a tenant, and a user of it; empty: shared. */
 export interface Owner {
   readonly server: Pick<ServerRow, "name" | "tenantId">;
   readonly userId: string;

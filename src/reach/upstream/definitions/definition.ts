@@ -1,4 +1,4 @@
-// A capability as a server tells it: untrusted JSON in, the facts that a pin covers out.
+// A capability as a server describes it: untrusted JSON in, the facts that a pin covers out.
 import { createHash } from "node:crypto";
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import type { ForeignDefinition } from "../../../storage/store/store.ts";

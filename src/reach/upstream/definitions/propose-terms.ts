@@ -72,7 +72,7 @@ function riskOf(
   named: readonly string[],
   annotations: JsonObject,
 ): Risk {
-  // By the protocol these read; what a resource holds is anybody's guess.
+  // By the protocol these only read; what a resource contains is unknown.
   if (definition.method === "resources/read") return "moderate";
   if (definition.method === "prompts/get" || definition.method === "completion/complete")
     return "safe";
@@ -92,7 +92,7 @@ function riskOfName(named: readonly string[]): Risk | null {
   return named.some((word) => READING.has(word)) ? "safe" : null;
 }
 
-/** As the protocol defines them: what is not said to read may destroy. */
+/** As the protocol defines them: a tool that is not marked as reading may destroy. */
 function riskOfAnnotations(annotations: JsonObject): Risk | null {
   const { readOnlyHint: reads, destructiveHint: destroys } = annotations;
   if (destroys === true && reads !== true) return "dangerous";

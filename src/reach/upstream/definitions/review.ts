@@ -22,7 +22,7 @@ export interface ReviewPowers {
   readonly registry: Pick<Registry, "all" | "get" | "put" | "unregister">;
   readonly now: () => number;
   readonly note: (action: Action, who: Who, body: JsonObject) => Promise<void>;
-  /** Tells other instances that the registry changed. */
+  /** Signals other instances that the registry changed. */
   readonly toolsChanged: () => Promise<void>;
 }
 

@@ -2,7 +2,7 @@
 import type { ForeignDefinition, ServerRow, ServerToolRow } from "../../../storage/store/store.ts";
 import { freezeTool, type Tool } from "../../../contract/tool.ts";
 
-/** Enough to tell versions apart by eye; also what a capsule pins. */
+/** Enough to distinguish versions by eye; also what a capsule pins. */
 const PIN_SHOWN = 12;
 
 const MIN_TIMEOUT_MS = 1_000;

@@ -52,5 +52,5 @@ export const refused = (message: string): AppError =>
     "EXECUTION_FAILED",
     "upstream_protocol",
     `The authorization was refused here: ${message}`,
-    { remedy: "ask whoever runs that server; nothing was sent to the place in question" },
+    { remedy: "ask the operator of that server; nothing was sent to that address" },
   );

@@ -65,6 +65,6 @@ function inWords(cause: unknown, masked: FlowPowers["masked"]): AppError {
     "EXECUTION_FAILED",
     "upstream_protocol",
     `The authorization did not succeed: ${shown}`,
-    { remedy: "try again, or ask whoever runs that server", cause },
+    { remedy: "try again, or ask the operator of that server", cause },
   );
 }

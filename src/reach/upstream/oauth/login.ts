@@ -174,6 +174,6 @@ const unknownLogin = (cause?: unknown): AppError =>
   new AppError(
     "BAD_REQUEST",
     "invalid_input",
-    "This login is not known: it was used before, has run out, or belongs to somebody else",
+    "This login is not known: it was used before, has expired, or belongs to another user",
     { remedy: "begin anew: ostiary servers login", ...(cause === undefined ? {} : { cause }) },
   );

@@ -133,7 +133,7 @@ const notRenewed = ({ server }: Owner): AppError =>
   );
 
 export function loginNeeded({ server, userId }: Owner, scope: string | null): AppError {
-  const who = userId === "" ? "an administrator has to log in for everybody" : "you have to log in";
+  const who = userId === "" ? "an administrator has to log in for all users" : "you have to log in";
   const why = scope === null || scope === "" ? "" : ` It asks for more rights now: ${scope}.`;
   return new AppError(
     "UNAUTHORIZED",

@@ -14,7 +14,7 @@ type Rule = readonly [
 // eslint-disable-next-line no-control-regex -- it is searched for
 const ESCAPE = /[\u001b\u009b]/u;
 
-/** The first that fits a place tells of it; one finding per rule and text. */
+/** The first that matches a position reports it; one finding per rule and text. */
 const RULES: readonly Rule[] = [
   ["invisible", "danger", /[\u{e0000}-\u{e007f}]+/u, "tag characters: text that only a model sees"],
   ["invisible", "danger", /[\u{e0100}-\u{e01ef}]+/u, "variation selectors that carry hidden bytes"],

@@ -97,7 +97,7 @@ async function rootOf(dataDir: string, asRoot: boolean): Promise<string> {
   return elsewhere;
 }
 
-/** The first folder on the way that a user (null: anybody) may not enter; null: none. Boxes of root run as others. */
+/** The first folder on the way that a user (null: any user) may not enter; null: none. Boxes of root run as others. */
 export async function unreachable(path: string, user: User | null = null): Promise<string | null> {
   const found = await stat(path).catch(() => null);
   if (found === null) return path;

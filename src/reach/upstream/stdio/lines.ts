@@ -4,7 +4,7 @@ import { release } from "../../../util/release.ts";
 
 export type Line =
   | { readonly kind: "line"; readonly bytes: Buffer }
-  /** Longer than allowed; how it begins and ends may still tell whom it was for. */
+  /** Longer than allowed; its beginning and end may still show which request it answers. */
   | {
       readonly kind: "oversize";
       readonly head: string;

@@ -158,7 +158,7 @@ function mountsOf(folders: StdioSettings["folders"], held: Held): SandboxMount[]
 }
 
 /**
- * Whoever owns what it may write; null: nobody in particular. Every folder is looked at, so that no box is built in
+ * The owner of what it may write; null: no particular user. Every folder is checked, so that no box is built in
  * vain.
  */
 async function userFor(folders: StdioSettings["folders"]): Promise<User | null> {
