@@ -77,7 +77,7 @@ const FINAL: Partial<Record<Code, readonly string[]>> = {
 
 function isFinal({ dispatched, gates }: FailedCall["outcome"], { code, reason }: Fault): boolean {
   if (FINAL[code]?.includes(reason)) return true;
-  // A part of the gate or of the record is out. Where a tool says so after it began, the part is the tool's own.
+  // A part of the gate or of the record does not work. After the tool began, it is a part that the tool itself uses.
   if (reason === "engine_unavailable") return !dispatched;
   return reason === "mode_forbids" && gates.some(({ mode }) => mode === "LOCKDOWN");
 }

@@ -23,7 +23,7 @@ export interface AgentAtWork {
   readonly spend: (used: { readonly toolCalls?: number; readonly tokens?: number }) => void;
   /** Messages of the caller since the last look. */
   readonly inbox: () => string[];
-  /** An answer of the model, kept, and its words told to those who wait for a reply. */
+  /** An answer of the model: stored, and its text sent to those who wait for a reply. */
   readonly say: (text: string, calls: readonly string[]) => Promise<void>;
   /** Noted durably; false: it was ended meanwhile. */
   readonly note: (event: string) => Promise<boolean>;

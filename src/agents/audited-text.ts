@@ -13,7 +13,7 @@ export function auditedText(text: string, mask: (text: string) => string): JsonO
   };
 }
 
-/** What is told of a model's answer besides its words. */
+/** What is reported of a model's answer besides its text. */
 export const aboutAnswer = ({ calls, model, usage, cost, attempts }: Generated): JsonObject => ({
   model,
   tokens: { ...usage },

@@ -45,7 +45,7 @@ export function createDrafts(p: DraftsPowers): Drafts {
         provider: "external",
         inputSchema: { ...draft.schema, additionalProperties: false },
         outputSchema: draft.outputSchema ?? null,
-        // What was proposed is for whoever reviews it.
+        // The proposal is shown to its reviewer only.
         risk: "dangerous",
         effects: "system_dangerous",
         requiresApproval: true,

@@ -1,4 +1,4 @@
-// Questions to people: kept, shown, answered once. The answer is input for whoever asked, never an approval.
+// Questions to people: kept, shown, answered once. The answer is input for the call that asked, never an approval.
 import type { Call, Caller } from "../contract/call.ts";
 import { AppError } from "../contract/errors.ts";
 import type { QuestionRow, QuestionState, Store } from "../storage/store/store.ts";
@@ -24,13 +24,13 @@ export interface Questions {
 
 export interface QuestionsPowers {
   readonly questions: Store["questions"];
-  /** Whoever asked may have ended without a word: a crash leaves the question behind. */
+  /** The call that asked may have ended in a crash, which leaves the question behind. */
   readonly executions: Pick<Store["executions"], "get">;
   /** Others may answer on other instances. */
   readonly shared: boolean;
   readonly ids: Ids;
   readonly now: () => number;
-  /** Tells whoever listens; durable when it resolves. */
+  /** Records the event and notifies listeners; durable when it resolves. */
   readonly note: (
     action: "question.asked" | "question.answered" | "question.declined",
     who: Pick<Caller, "tenantId" | "userId">,
@@ -102,7 +102,7 @@ export function createQuestions(p: QuestionsPowers): Questions {
       await p.questions.ask(row);
       const latest = await awaitAnswer(call, signal, row, waitMs);
       if (latest.state !== "pending") return latest;
-      // Whoever asked has gone, or the time is over: nobody can answer any more.
+      // The call was cancelled, or the time is over: an answer has no effect any more.
       const ended = await p.questions.expire(row.id, Math.max(p.now(), row.expiresAt));
       return ended ?? (await p.questions.get(tenantId, row.id)) ?? latest;
     },

@@ -100,7 +100,7 @@ async function compose(
   };
 }
 
-/** Asks the visible part of the gate once: an empty tool list without a word in the log would be hard to explain. */
+/** Asks the visible part of the gate once, so that the log says why when the list of tools is empty. */
 async function probe(
   engine: Engine,
   owner: Caller | null,

@@ -3,7 +3,7 @@
 import { depthOf, type Call } from "../contract/call.ts";
 import type { Store } from "../storage/store/store.ts";
 
-/** here: may go on with it; elsewhere: its own instance does; over: why nobody does. */
+/** here: may resume it; elsewhere: its own instance does; over: why it can never be resumed. */
 export type Owner = "here" | "elsewhere" | { readonly over: string };
 
 export type OwnerOf = (

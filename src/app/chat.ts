@@ -9,7 +9,7 @@ import type { Base } from "./base.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
 import { outsideOf } from "./outside.ts";
 
-/** How soon a turn goes on whose instance is gone. */
+/** How soon a turn is resumed when its instance has died. */
 const TAKE_OVER_EVERY_MS = 1_000;
 
 export function openChat(base: Base, parts: EngineParts & { readonly engine: OpenedEngine }): Chat {

@@ -37,6 +37,6 @@ export function createClientTaint({ governance, brings }: ClientTaintPowers): Cl
   };
 }
 
-/** Clients without a session are told apart by their keys. */
+/** Clients without a session are distinguished by their keys. */
 const keyOf = ({ tenantId, userId, keyId }: Caller, sessionId: string | null): string =>
   JSON.stringify([tenantId, userId, sessionId === null ? keyId : "", sessionId]);

@@ -18,7 +18,7 @@ export interface AppOptions {
   readonly model?: AgentModel;
   /** Programs, kernel files and logs of another machine than this one, for tests. */
   readonly machine?: Machine;
-  /** Where each setting came from; absent: from whoever started it. */
+  /** Where each setting came from; absent: from the program that started the app. */
   readonly origins?: LoadedConfig["origins"];
   /** The file the configuration came from: no tool may touch it. */
   readonly configFile?: string | null;

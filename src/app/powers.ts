@@ -96,7 +96,7 @@ export interface OpenedPowers {
   readonly model: AgentModel;
   readonly hasModel: (tenantId: string) => Promise<boolean>;
   readonly sandbox: Sandbox;
-  /** For programs that go on writing in a folder of the host. */
+  /** For programs that keep writing in a folder of the host. */
   readonly holdFolder: (path: string) => Promise<HeldFolder>;
   /** Ends what still runs for tools, last opened first. */
   close(): Promise<void>;

@@ -67,10 +67,10 @@ export interface Caller {
   readonly limits: KeyLimits | null;
   /** How the caller proved itself. */
   readonly via: "key" | "console" | "anonymous";
-  /** Narrowed to these tools: what works on somebody's behalf never holds more than it was given. */
+  /** Narrowed to these tools: an agent or a workflow never has more tools than it was given. */
   readonly only?: readonly string[];
   /**
-   * Further capsules that must hold a tool too: those through which somebody acted whose words are carried out here.
+   * Further capsules that must hold a tool too: those of the callers whose instructions are carried out here.
    */
   readonly also?: readonly string[];
   /** Acts in this one of the user's roles alone. */
@@ -136,7 +136,7 @@ export function narrowed(caller: Caller, mandate: Mandate): Caller {
     role: caller.role === "admin" && mandate.role === "admin" ? "admin" : "user",
     level: level ?? "view_only",
     scopes: sharedScopes(caller.scopes, mandate.scopes),
-    // Whoever had no capsule had no tools.
+    // A caller that had no capsule had no tools.
     capsuleId: mandate.capsuleId === null ? null : caller.capsuleId,
     ...(only ? { only } : {}),
     ...(capsules.size > 0 ? { also: [...capsules] } : {}),
@@ -167,13 +167,13 @@ export interface Trace {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
-  /** False: whoever began the trace does not record it. */
+  /** False: the program that began the trace does not record it. */
   readonly sampled?: boolean;
   /** The `tracestate` that came with it, handed on as it is. */
   readonly state?: string;
 }
 
-/** The doors, and what calls on somebody's behalf from inside. */
+/** The doors, and the parts of this server that make calls for a caller. */
 export type Entry = "mcp" | "trpc" | "rest" | "stdio" | InnerEntry;
 export type InnerEntry = "workflow" | "agent" | "chat" | "schedule" | "tool";
 
@@ -207,7 +207,7 @@ export interface CallRequest {
   /** Made by a call that does nothing meanwhile: the place that one holds among those that run is enough for both. */
   readonly sharesSlot?: true;
   /**
-   * Content from outside that whoever makes the call has read. Set by this server alone, never from a client's words.
+   * Content from outside that the agent or client has read. Set by this server alone, never from what a client sends.
    */
   readonly taint?: readonly Taint[];
 }
@@ -266,7 +266,7 @@ export interface Call {
   readonly idempotencyKey: string | null;
   readonly entry: Entry;
   readonly ip: string | null;
-  /** Set when a held call goes on after a person's yes. */
+  /** Set when a held call is resumed after its approval. */
   readonly grant: Grant | null;
   readonly trace: Trace;
   readonly startedAt: number;
@@ -277,14 +277,14 @@ export interface Call {
   readonly confined?: true;
   /** What a capsule leaves of the network. */
   readonly egress?: EgressLimit;
-  /** Absent: nothing from outside is known to stand behind it. `metadata.taint` tells the same to the record. */
+  /** Absent: nothing from outside is known to stand behind it. `metadata.taint` is the same for the record. */
   readonly taint?: readonly Taint[];
 }
 
 /** How far a capsule lets its calls reach: nowhere, or to the hosts that the governance files list. */
 export interface EgressLimit {
   readonly reach: "none" | "list";
-  /** Who says so: `capsule research: autonomy 2`. */
+  /** Which rule decided it: `capsule research: autonomy 2`. */
   readonly rule: string;
 }
 
@@ -297,7 +297,7 @@ export const limitWithin = ({ timeoutMs }: Pick<Call, "timeoutMs">): TimeLimit =
 /** How deep calls may make calls. */
 export const MAX_CALL_DEPTH = 8;
 
-/** Where an inner call comes from: what the record and the answer of its parent tell about it. */
+/** Where an inner call comes from: what the record and the answer of its parent contain about it. */
 export interface CallParent extends Pick<Call, "sessionId" | "ip" | "trace" | "metadata"> {
   readonly id: string;
   readonly entry: Entry;
@@ -359,7 +359,7 @@ function agentOf(parent: CallParent): JsonObject {
   };
 }
 
-/** What a door was told about depth counts for nothing: only inner calls carry it. */
+/** A depth that a client sends is ignored: only inner calls have one. */
 export function depthOf({ entry, metadata }: Pick<CallParent, "entry" | "metadata">): number {
   const depth = metadata?.["depth"];
   return INNER.includes(entry) && typeof depth === "number" ? depth : 0;
@@ -396,7 +396,7 @@ export interface Verdict {
   readonly asks?: string;
   /** The stage takes an earlier question back: which. */
   readonly waives?: string;
-  /** What a policy in trial would have said, when it differs. */
+  /** What a policy in trial would have decided, when it differs. */
   readonly shadow?: {
     readonly version: string;
     readonly verdict: "allow" | "deny";
@@ -407,7 +407,7 @@ export interface Verdict {
   readonly read?: Json;
 }
 
-/** One rate window as answers and headers tell it. */
+/** One rate window as answers and headers show it. */
 export interface RateWindow {
   readonly name: string;
   readonly quota: number;

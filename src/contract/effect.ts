@@ -5,7 +5,7 @@ import type { Fault } from "./errors.ts";
 export type Effect =
   NoEffect | FailingEffect | FilesEffect | DatabaseEffect | ShellEffect | HttpEffect;
 
-/** Nothing can be told beforehand, and why. */
+/** Why the effect cannot be found out beforehand. */
 export interface NoEffect {
   readonly kind: "none";
   readonly reason: string;

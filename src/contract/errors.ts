@@ -71,10 +71,10 @@ export const CODES = {
 
 export type Code = keyof typeof CODES;
 
-/** What the caller is told: the same four words on every surface. */
+/** What the caller gets: the same fields at every door. */
 export interface Fault {
   code: Code;
-  /** Lower-case slug saying why. */
+  /** Why, as a lower-case slug. */
   reason: string;
   /** For people. */
   message: string;

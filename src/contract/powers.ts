@@ -51,7 +51,7 @@ export interface EnginePower {
     question:
       { readonly tool: string; readonly arguments?: JsonObject } | { readonly executionId: string },
   ): Promise<Explained | null>;
-  /** The whole gate again, for this caller, session and signal; `entry` tells the record where it came from. */
+  /** The whole gate again, for this caller, session and signal; `entry` is recorded as its origin. */
   execute(request: {
     readonly name: string;
     readonly arguments: JsonObject;

@@ -41,7 +41,7 @@ const isAmong = ({ from, tool, reader }: Taint, all: readonly Taint[]): boolean 
   all.some((one) => one.from === from && one.tool === tool && one.reader === reader);
 
 /**
- * As the metadata of an opened call and of its record tell it. The engine writes it there and drops what a client
+ * As the metadata of an opened call and of its record contain it. The engine writes it there and drops what a client
  * claims, so it can be trusted.
  */
 export function taintIn(metadata: JsonObject | null): readonly Taint[] {

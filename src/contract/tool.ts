@@ -158,7 +158,7 @@ export interface Meter {
   readonly estimate: number | { readonly argument: string; readonly otherwise: number };
 }
 
-/** What every handler is told about its call. */
+/** What every handler gets about its call. */
 export interface ToolContext {
   readonly executionId: string;
   readonly tenantId: string;
@@ -208,7 +208,7 @@ export interface ToolDefinition<I extends z.ZodType, O extends z.ZodType, N exte
   cacheable?: boolean;
   /** Default: the name with an underscore. */
   wireName?: string;
-  /** It answers what another tool answered, so that no schema of its own can be told. */
+  /** It answers what another tool answered, so it has no output schema of its own. */
   passesOn?: true;
   run(
     input: z.output<I>,

@@ -69,7 +69,7 @@ export interface Chat {
     id: string,
     change: { title?: string; preferences?: JsonObject; idleSeconds?: number; headId?: string },
   ): Promise<SessionRow>;
-  /** Rights are looked up anew: whoever lost them cannot speak in it. */
+  /** Rights are checked again: a user who lost them cannot send messages in it. */
   reopenSession(caller: Caller, id: string): Promise<SessionRow>;
   endSession(caller: Caller, id: string): Promise<SessionRow>;
   /** With everything in it; the ledger keeps what it recorded. */

@@ -47,7 +47,7 @@ function parseCall(text: string): { name: string; arguments: JsonObject } | stri
     if (typeof args === "object" && args !== null && !Array.isArray(args))
       return { name, arguments: args as JsonObject };
   } catch {
-    // Told below.
+    // Reported below.
   }
   return `The arguments after ${name} are not a JSON object. Write them as {"field": "value"}.`;
 }

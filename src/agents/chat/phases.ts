@@ -1,4 +1,5 @@
-// The phases of a turn, by name and in order. From discovery to results they repeat until the model answers in words.
+// The phases of a turn, by name and in order. From discovery to results they repeat until the model answers with text
+// alone.
 export const PHASES = [
   "receive",
   "session",

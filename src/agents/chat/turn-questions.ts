@@ -1,4 +1,4 @@
-// Questions that a call of a turn asks the person: told to those who watch the turn, shown with its state.
+// Questions that a call of a turn asks the person: sent to those who follow the turn, shown with its state.
 import type { Call } from "../../contract/call.ts";
 import type { QuestionRow, Store, TurnRow } from "../../storage/store/store.ts";
 import type { TurnEvent } from "./turn-events.ts";
@@ -6,7 +6,7 @@ import type { TurnEvent } from "./turn-events.ts";
 /** More than a person is ever asked at once. */
 const MOST = 50;
 
-/** The turn whose call asks, and what is told; null: it was not asked in a chat. */
+/** The turn whose call asks, and the event of the question; null: it was not asked in a chat. */
 export function questionEvent(
   { entry, metadata }: Pick<Call, "entry" | "metadata">,
   { id, question, context, options, expiresAt }: QuestionRow,

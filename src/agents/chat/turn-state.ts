@@ -1,5 +1,5 @@
-// What a turn has said and done. It is kept so that only this installation can read it: it holds what people wrote and
-// tools answered, unmasked, as a model must see it again after a crash.
+// The messages and calls of a turn so far. It is kept so that only this installation can read it: it holds what people
+// wrote and tools answered, unmasked, as a model must see it again after a crash.
 import type { TurnStep } from "../../storage/store/store.ts";
 import { createSealed, sealingKey } from "../../util/secrets/sealed.ts";
 

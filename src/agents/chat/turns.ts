@@ -169,7 +169,7 @@ async function endUnreadable(turn: TurnRow, p: TurnsPowers): Promise<void> {
     code: "OUTCOME_UNKNOWN",
     reason: "crashed",
     message: "what the turn had done so far cannot be read any more",
-    remedy: "look at the executions of the session, then send the message again",
+    remedy: "check the executions of the session, then send the message again",
   };
   const change = { status: "failed", phase: "remember", error, endedAt: p.now() } as const;
   await p.store.turns.end(turn.id, turn.lease, change, null);

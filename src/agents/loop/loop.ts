@@ -1,5 +1,5 @@
 // The one loop of chat turns and agents: the model is asked, what it asks for is called through the whole gate as the
-// caller of now, until it answers in words or a limit is reached. Every step is saved before the next one.
+// caller of now, until it answers with text alone or a limit is reached. Every step is saved before the next one.
 import type { Caller, CallRequest, JsonObject, Outcome } from "../../contract/call.ts";
 import { AppError, faultOf, type Fault } from "../../contract/errors.ts";
 import type { Generated, GenerateRequest, ModelMessage } from "../../contract/powers/model.ts";
@@ -33,7 +33,7 @@ export interface LoopWork {
   readonly signal: AbortSignal;
   readonly limits: LoopLimits;
   readonly system: string;
-  /** What was said before; shortened when the model's context is too small. */
+  /** The messages before; shortened when the model's context is too small. */
   history(shortened: number): readonly ModelMessage[] | null;
   readonly steps: readonly TurnStep[];
   /** Who it works for, with today's rights; null once they are gone. */
@@ -51,7 +51,7 @@ export interface LoopWork {
   }): CallRequest;
   /** Durable when it resolves; false: it was ended or taken over. */
   save(steps: readonly TurnStep[], phase: LoopPhase): Promise<boolean>;
-  /** What was said to it meanwhile. */
+  /** The messages that arrived meanwhile. */
   inbox(): readonly string[];
   /** A limit of its owner that is reached (time, cost, budget), or null. */
   exhausted(steps: readonly TurnStep[]): Fault | null;
@@ -77,11 +77,11 @@ export type LoopEnd =
   | { readonly status: "success"; readonly text: string; readonly refused?: true }
   | { readonly status: "failed"; readonly fault: Fault; readonly text: string }
   | { readonly status: "stopped"; readonly reason: unknown }
-  /** Somebody else ended it or goes on with it: nothing more may be written. */
+  /** Another instance ended it or took it over: nothing more may be written. */
   | { readonly status: "lost" };
 
 const FOLLOW_MS = 30_000;
-/** So many rounds before the last one the model is told. */
+/** So many rounds before the last one the model gets a notice. */
 const WARNING_ROUNDS = 3;
 const BLOCKS_IN_A_ROW = 3;
 const SHORTENED_AT_MOST = 3;
@@ -110,7 +110,7 @@ class LoopRun {
     this.#taint = work.taint;
   }
 
-  /** What the model said last. */
+  /** The last text of the model. */
   get text(): string {
     const last = this.#steps.findLast((step) => step.kind === "model" && step.text !== "");
     return last?.kind === "model" ? last.text : "";

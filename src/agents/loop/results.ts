@@ -1,4 +1,4 @@
-// What a model is told about a call it asked for.
+// What a model gets about a call it asked for.
 import type { Json, JsonObject, Outcome } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { Fault } from "../../contract/errors.ts";

@@ -62,7 +62,7 @@ export async function planImport(
   return [...servers, ...models, ...capsules, ...(await planPersonas(plan))];
 }
 
-/** Servers that capsules define are added switched off: an administrator looks at them first. */
+/** Servers that capsules define are added switched off: an administrator reviews them first. */
 async function planServers({ read, actor, p, tried }: Plan): Promise<Step[]> {
   const found = new Map<string, string>();
   const steps: Step[] = [];
@@ -152,7 +152,7 @@ async function planCapsules({ read, actor, p, tried }: Plan): Promise<Step[]> {
   const rows = await rowsOf((page) => p.directory.listCapsules(actor, page));
   const among = {
     models: Object.keys(read.content.models),
-    // One that is faulty is told already, where it is defined.
+    // A faulty one is reported where it is defined.
     servers: wishes.flatMap(([, { agentConfig }]) => definedIn(agentConfig?.mcpServers ?? {})),
   };
   const steps: Step[] = [];

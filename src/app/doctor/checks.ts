@@ -1,4 +1,4 @@
-// The checks in the order they are told. Each looks, none changes anything.
+// The checks in the order of the report. They only read; none changes anything.
 import { accessSync, chmodSync, constants, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { isAbsolute, join } from "node:path";

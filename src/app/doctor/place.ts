@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import type { Owner } from "../../storage/data-dir.ts";
 
-/** What the checks look at. */
+/** What the checks read. */
 export interface Place {
   readonly dataDir: string;
   readonly owner: Owner | null;

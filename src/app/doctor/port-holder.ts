@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
 
-/** e.g. `node (process 1234)`, or null when it cannot be told. */
+/** e.g. `node (process 1234)`, or null when it cannot be found out. */
 export async function portHolder(port: number): Promise<string | null> {
   try {
     return process.platform === "linux" ? await fromProc(port) : await fromLsof(port);

@@ -1,4 +1,4 @@
-// Whether events can be sent on, and how many wait. The server goes on without: nothing here is a failure.
+// Whether events can be sent on, and how many wait. The server works without a sink: nothing here is a failure.
 import { AppError } from "../../contract/errors.ts";
 import { openSink } from "../../storage/events/sink.ts";
 import type { Finding } from "./finding.ts";

@@ -2,7 +2,7 @@
 export interface DocumentsPower {
   read(document: {
     readonly bytes: Uint8Array;
-    /** Its ending tells what it is where the bytes do not. */
+    /** Its extension decides the format where the bytes do not. */
     readonly name: string;
     readonly format: "markdown" | "text";
     readonly pages?: string;

@@ -123,7 +123,7 @@ export interface SearchMatch {
 
 export interface SearchResult {
   matches: SearchMatch[];
-  /** Per file, in order of path; counts go on where `matches` stopped. */
+  /** Per file, in order of path; counts include what `matches` left out. */
   files: { path: string; count: number }[];
   filesSearched: number;
   filesSkipped: { binary: number; tooLarge: number; denied: number };

@@ -48,7 +48,7 @@ export interface HostMetrics {
   at: string;
 }
 
-/** Null: the driver does not tell. */
+/** Null: the driver does not report it. */
 export interface GpuFigures {
   name: string;
   loadPercent: number | null;

@@ -65,7 +65,7 @@ export interface ModelChoice {
   readonly allowed?: readonly string[];
 }
 
-/** Said of every answer. */
+/** Part of every answer. */
 export interface Answered {
   /** The provider's own name of the model that answered. */
   readonly model: string;

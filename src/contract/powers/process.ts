@@ -1,4 +1,4 @@
-/** Programs, always confined. What is not said here (network, folders, environment) does not exist inside. */
+/** Programs, always confined. Network, folders and environment that are not named here do not exist inside. */
 export interface ProcessPower {
   run(job: ProcessJob): Promise<ProcessResult>;
   /** Where a program is found inside the sandbox; null when it is not installed. */
@@ -48,7 +48,7 @@ export interface ProcessResult {
   readonly truncated: boolean;
   readonly overflowPath: string | null;
   readonly durationMs: number;
-  /** Of an `rw` job: what it wrote in the workspace, as far as it can be told. */
+  /** Of an `rw` job: what it wrote in the workspace, as far as it is known. */
   readonly filesWritten: readonly { readonly path: string; readonly bytes: number }[];
   readonly filesRemoved: readonly string[];
   /** Of an `rw` job: what it did that was not taken over, and why. */

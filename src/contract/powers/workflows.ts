@@ -22,7 +22,7 @@ export interface WorkflowsPower {
     risk: "safe" | "moderate" | "dangerous";
     warnings: string[];
   }>;
-  /** Answers when the run has ended, waits for a person, or the call's time is nearly over; then the run goes on. */
+  /** Answers when the run has ended, waits for a person, or the call's time is nearly over; then the run continues. */
   execute(request: { workflowId: string; input: JsonObject; version?: number }): Promise<RunView>;
   /** What the gate would say to each step; nothing runs. */
   dryRun(request: {

@@ -27,7 +27,7 @@ export interface CatalogueQuestion {
   /** Epoch ms. */
   readonly at?: number;
   readonly sessionId?: string | null;
-  /** What whoever calls has read from outside. */
+  /** Content from outside that the caller has read. */
   readonly taint?: readonly Taint[];
 }
 
@@ -129,7 +129,7 @@ const awayVerdict = (server: string): CatalogueEntry["verdict"] => ({
   stage: "upstream",
   reason: "unreachable",
   message: `the server ${server} does not answer, so its tools are not listed`,
-  remedy: `look at it: ostiary servers show ${server}`,
+  remedy: `see: ostiary servers show ${server}`,
 });
 
 function faultOf(verdict: Verdict): AppError {

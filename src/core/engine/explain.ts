@@ -30,7 +30,7 @@ export interface Explanation {
   readonly gates: readonly Verdict[];
   /** What would have to change for another answer; one entry per refusing stage. */
   readonly wouldChange: readonly string[];
-  /** A sentence on content from outside that whoever calls has read; absent: there is none. */
+  /** A sentence on content from outside that the caller has read; absent: there is none. */
   readonly taint?: string;
 }
 
@@ -39,7 +39,7 @@ export interface ExplainRequest extends Pick<CallRequest, "name" | "arguments"> 
   readonly mode?: Mode;
   /** Epoch ms. */
   readonly at?: number;
-  /** As if whoever calls had read this. */
+  /** As if the caller had read this. */
   readonly taint?: readonly Taint[];
 }
 
@@ -135,7 +135,7 @@ function endedText(record: ExecutionRecord, stages: number): string {
   return `Allowed by all ${stages} stages; it ended as ${record.status}${error}`;
 }
 
-/** Administrators get what happened to anybody's call, others what happened to their own, as far as they may know. */
+/** Administrators get the explanation of any call, others that of their own, as far as they may know. */
 export async function explainPast(
   caller: Caller,
   executionId: string,

@@ -69,7 +69,7 @@ export function openCall(
   return { ...call, taint, metadata: { ...metadata, taint: taint.map((one) => ({ ...one })) } };
 }
 
-/** The record must not tell what a client made up: only this server says what a call is tainted with. */
+/** The record must not contain taint that a client made up: only this server sets it. */
 function withoutTaint(metadata: JsonObject | null): JsonObject | null {
   if (metadata === null || !("taint" in metadata)) return metadata;
   const { taint: _claimed, ...rest } = metadata;

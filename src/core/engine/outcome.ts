@@ -37,7 +37,7 @@ const NOTHING = Object.freeze({});
 /** Field by field: one is made for every call, and copying objects is what would cost. */
 function outcome(call: Call, facts: Facts): Outcome {
   const { status, visible, endedAt } = facts;
-  // Resolving an alias of a hidden tool would tell that it exists.
+  // Resolving an alias of a hidden tool would reveal that it exists.
   const tool = visible ? call.tool : null;
   return {
     executionId: call.id,
@@ -250,7 +250,7 @@ function reachedTool({ gates, errorCode }: ExecutionRecord): boolean {
   );
 }
 
-/** An earlier answer, told again for its idempotency key. */
+/** An earlier answer, given again for its idempotency key. */
 export const replayedOutcome = (
   record: ExecutionRecord,
   approval: ApprovalNotice | null,

@@ -69,7 +69,7 @@ export async function replay(
   return { tried, left, changed };
 }
 
-/** What the policy is asked about a call on record; null when that cannot be said any more. */
+/** What the policy is asked about a recorded call; null when the record no longer has it. */
 export function recordedPolicyInput(
   record: AuditedRecord,
   registry: Pick<Registry, "get">,

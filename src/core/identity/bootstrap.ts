@@ -177,7 +177,7 @@ async function keysOf(p: BootstrapPowers, userId: string): Promise<KeyRow[]> {
  */
 async function ensureKey(p: BootstrapPowers, wanted: WantedKey): Promise<Ensured> {
   const known = (await keysOf(p, wanted.userId)).filter((key) => key.name === wanted.name);
-  // Instances that look at the same moment choose the same id, so that one of them makes the key.
+  // Instances that check at the same moment choose the same id, so that one of them makes the key.
   const id = `key_${wanted.name}_${known.length + 1}`;
   const alive = (secret: string): boolean =>
     known.some((key) => key.revokedAt === null && matches(secret, key, p.serverSecret));

@@ -63,10 +63,10 @@ export interface Directory extends CapsuleAdmin, PersonaAdmin {
     id: string,
     overlapSeconds: number,
   ): Promise<{ key: KeyView; secret: string }>;
-  /** Switches a tool on or off for everybody; effective with the next call. */
+  /** Switches a tool on or off for all callers; effective with the next call. */
   switchTool(actor: Caller, name: string, enabled: boolean): Promise<void>;
   /**
-   * Whoever would call: a key by its id, a user by theirs with the key they used last, or without one in the console.
+   * The caller for a key by its id, or for a user by theirs, with the key they used last or without one (the console).
    * For `explain --as`, which must say what that caller would hear.
    */
   callerFor(actor: Caller, userOrKey: string): Promise<Caller>;
@@ -97,7 +97,7 @@ export interface DirectoryPowers {
    * Drops caches; called after the store has the change and before it is acknowledged. `everywhere`: of all instances.
    */
   readonly changed: (everywhere: boolean) => Promise<void>;
-  /** Tells the relation engine what a user is to their tenant. */
+  /** Writes a user's relation to their tenant to the relation engine. */
   readonly relate: (user: UserRow) => Promise<void>;
   /** May this caller configure the tool, by the relations? */
   readonly mayConfigure: (actor: Caller, toolName: string) => Promise<boolean>;

@@ -26,7 +26,7 @@ export function sealKey(secret: string, serverSecret: string): MintedKey {
   return { secret, prefix: prefixOf(secret), salt, hash: hashOf(secret, salt, serverSecret) };
 }
 
-/** A key with a wrong checksum is refused without a look into the store; preset keys have no checksum. */
+/** A key with a wrong checksum is refused without reading the store; preset keys have no checksum. */
 export function isWellFormed(secret: string): boolean {
   if (secret.length < 32 || secret.length > 512) return false;
   if (!secret.startsWith("ost_")) return true;

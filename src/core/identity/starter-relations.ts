@@ -30,7 +30,7 @@ export interface StarterPowers {
   readonly tools: readonly Tool[];
 }
 
-/** Safe to run at every start: the first writes everybody and every tool, later ones only tools that are new. */
+/** Safe to run at every start: the first writes all users and all tools, later ones only new tools. */
 export async function starterRelations({ store, relations, tools }: StarterPowers): Promise<void> {
   const known = await store.facts.get(KNOWN);
   const given = new Set(known === null ? [] : (JSON.parse(known) as string[]));

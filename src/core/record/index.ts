@@ -257,7 +257,7 @@ function startBody(
 }
 
 /**
- * A refusal that the caller cannot tell from a missing tool: their own history must not show the difference either. The
+ * A refusal that looks to the caller like a missing tool: their own history must not show the difference either. The
  * facts are under `audit`, which only administrators read.
  */
 function hidden(call: Call, gates: readonly Verdict[], p: Pick<RecorderPowers, "masker">): object {

@@ -1,4 +1,5 @@
-// Arguments and results as the record keeps them: masked, without pictures, cut to size. Large values are worked on in slices.
+// Arguments and results as the record keeps them: masked, without pictures, cut to size. Large values are worked on in
+// slices.
 import type { Call, Json, JsonObject, Outcome } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import { cutToSizeInTurns, surelyFits, type CutValue } from "./cut.ts";

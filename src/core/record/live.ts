@@ -53,7 +53,7 @@ const MAX_REMEMBERED = 5_000;
 
 export function createLive(log: Store["log"]): LivePublisher {
   const readers = new Map<string, Set<Reader>>();
-  /** Those among them that follow everybody of a tenant. */
+  /** Those among them that follow all users of a tenant. */
   const watchers = new Map<string, Set<Reader>>();
   /** Announced events that were sent here already, oldest first. */
   const sent = new Set<number>();

@@ -9,7 +9,7 @@ const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const WAIT_SECONDS = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 21_600, 86_400];
 const MAX_DENIED = 5_000;
 
-/** Discovery and executions. Identities are labels only where the settings say so. */
+/** Discovery and executions. Identities are labels only where the settings allow it. */
 export function callFamilies(identityLabels: boolean) {
   const agent = identityLabels ? ["agent_id"] : [];
   const user = identityLabels ? ["user_id"] : [];

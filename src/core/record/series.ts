@@ -15,7 +15,7 @@ export interface SeriesQuery extends Omit<SeriesFilter, "tenantId"> {
 /** Questions to people. */
 export interface ApprovalWaits {
   readonly asked: number;
-  /** Somebody said yes or no. */
+  /** Approved or declined. */
   readonly decided: number;
   /** ms from asking to the decision; null: nobody decided. */
   readonly averageWaitMs: number | null;

@@ -21,9 +21,9 @@ export interface ActiveView {
 export interface ActiveEntry {
   readonly call: Call;
   status: "pending" | "running";
-  /** Why it was cancelled, in the words of whoever did it. */
+  /** Why it was cancelled, as the person or program that did it wrote. */
   note: string | null;
-  /** The limit of whoever waits for it, where that can end it. */
+  /** The limit of the outer call that waits for it, where that can end it. */
   readonly outerLimit: TimeLimit | null;
   /** Fires the call's signal; the first reason wins. */
   abort(reason: CancelReason): void;
@@ -37,7 +37,7 @@ type Waiting = Pick<CallRequest, "signal" | "whenGone" | "outerLimit">;
 
 export interface Active {
   readonly size: number;
-  /** `client` tells when whoever waits for it has gone. */
+  /** `client` fires when the client that waits for it has disconnected. */
   add(call: Omit<Call, "signal">, client: Waiting): ActiveEntry;
   get(id: string): ActiveEntry | null;
   has(id: string): boolean;
@@ -118,7 +118,7 @@ class Entry implements ActiveEntry {
 
   get ended(): Promise<void> {
     if (!this.#entries.has(this)) return Promise.resolve();
-    // Made only when somebody waits for it: most calls end unwatched.
+    // Made only on demand: for most calls nothing waits.
     return (this.#ended ??= Promise.withResolvers<void>()).promise;
   }
 

@@ -1,5 +1,5 @@
-// Answers that may be given again: of tools that say so and change nothing. It stands behind the gate, so that a hit
-// is asked about, counted and recorded as any other call; only the work is spared.
+// Answers that may be given again: of tools that declare it and change nothing. It stands behind the gate, so that a
+// hit is asked about, counted and recorded as any other call; only the work is spared.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { narrowingOf, type Call } from "../../contract/call.ts";
@@ -59,7 +59,7 @@ function cached(runner: Runner, kept: LRUCache<string, CachedResult>, p: CachePo
   };
 }
 
-/** Whoever asks is part of the question: what one caller was told is never told to another. */
+/** The caller is part of the key: the answer to one caller is never given to another. */
 function keyOf({ caller, tool, arguments: given }: Call, rules: readonly string[]): string {
   const { tenantId, userId, keyId } = caller;
   const question = canonicalJson([

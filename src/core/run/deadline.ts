@@ -9,14 +9,14 @@ export interface Stopped {
   readonly reason: CancelReason;
   /** What the handler handed over after the signal. */
   readonly result: RunResult | null;
-  /** Of a timeout: the time that was up. Null: it was not the call's own, but that of whoever waits for it. */
+  /** Of a timeout: the time that was up. Null: it was not the call's own limit, but that of the outer call. */
   readonly limit: TimeLimit | null;
 }
 
 export interface DeadlinePowers {
   /** Fires the call's abort signal with the reason. */
   readonly abort: (reason: CancelReason) => void;
-  /** Told of a handler that ended after its execution was closed. */
+  /** Called for a handler that ended after its execution was closed. */
   readonly late: (call: Call) => void;
 }
 

@@ -1,4 +1,4 @@
-// Runs an operation of an HTTP API: the answer is taken for what it is, somebody else's words.
+// Runs an operation of an HTTP API: the answer comes from another program and is not trusted.
 import type { Call, Json, JsonObject } from "../../contract/call.ts";
 import { AppError, type Fault } from "../../contract/errors.ts";
 import type { ApiResponse } from "../../reach/http-api/call.ts";
@@ -68,7 +68,7 @@ async function finish(
 }
 
 function caught(call: Call, cause: unknown, notes: JsonObject, p: ExternalRunnerPowers): RunResult {
-  // What the API itself said of a failure, where it said something.
+  // The API's own description of a failure, where it sent one.
   const told = cause instanceof UpstreamFault && "told" in cause ? cause.told : cause;
   if (told instanceof AppError) return failure(withoutSecrets(told.fault, p), notes);
   if (told instanceof UpstreamFault)

@@ -87,7 +87,7 @@ function hidesText(output: Json): boolean {
 }
 
 const MAX_SAID = 1_000;
-/** Of somebody else's message so much is looked at. */
+/** At most this much of a server's message is read. */
 const MAX_RPC = 16_384;
 
 /** The tool's own words for what went wrong. */

@@ -92,7 +92,7 @@ function finish(
   );
 }
 
-/** What came from outside may carry somebody's keys: they leave no tool (tools hand on values, never secrets). */
+/** What came from outside may contain keys: they leave no tool (tools hand on values, never secrets). */
 function masked(
   call: Call,
   output: Json,

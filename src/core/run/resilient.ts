@@ -39,7 +39,7 @@ const RETRY_WAIT_MS = 200;
 const MAX_FAILING = 1_000;
 
 export function resilientRunner(runner: Runner, p: ResiliencePowers): ResilientRunner {
-  /** Only tools that failed lately are in it: others pay for one look at its size. */
+  /** Only tools that failed lately are in it: for others only its size is checked. */
   const failing = new Map<string, Failing>();
 
   const watch = (key: string, tool: string): Failing => {

@@ -7,7 +7,7 @@ export interface ThreadsSettings {
   readonly entry: URL;
   /** More wait. */
   readonly atOnce: number;
-  /** Of one owner: whoever keeps some busy leaves the others to the rest. */
+  /** Of one owner: one that keeps its threads busy leaves the others to the rest. */
   readonly ofOneOwner: number;
   readonly memoryMb: number;
 }

@@ -31,7 +31,7 @@ const FIELDS: Readonly<Record<Ability, readonly (readonly [name: string, field: 
 export const namedByCapsules =
   (capsules: Pick<Store["capsules"], "get">): NamedModels =>
   async ({ tenantId, capsuleId, also = [] }, ability, sees) => {
-    // A conversation with pictures goes to the model that can look at them, where one is named.
+    // A conversation with pictures goes to the model that reads pictures, where one is named.
     const fields = sees ? [...FIELDS.look, ...FIELDS[ability]] : FIELDS[ability];
     for (const id of capsuleId === null ? also : [capsuleId, ...also]) {
       const capsule = await capsules.get(id);

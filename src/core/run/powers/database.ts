@@ -79,7 +79,7 @@ export function connectionsOf(databases: Databases, call: Call, signal: AbortSig
   return { own, reading, writing };
 }
 
-/** The one that says so; a single one needs not to. */
+/** The one that is marked as default; a single one needs no mark. */
 function defaultOf(own: readonly Connection[]): Connection | undefined {
   return own.find(({ config }) => config.default) ?? (own.length === 1 ? own[0] : undefined);
 }

@@ -67,11 +67,11 @@ export class Bringing {
     await this.#there.requireUnguarded(given, linked.stat);
   }
 
-  /** As far as the system tells: the copy is always ours. */
+  /** As far as the system reports it: the copy is always ours. */
   async requireWritable(given: string, real: string): Promise<void> {
     if (this.#there.paths.isRoot(real) || this.before.get(real)?.type === "dir") return;
     const folder = foldersTo(dirname(real)).findLast((path) => this.before.has(path));
-    // Below a file there is nothing to write; the call itself says so.
+    // Nothing can be written below a file; the call itself fails with that.
     if (folder === undefined || this.before.get(folder)?.type !== "dir") return;
     try {
       await access(folder, constants.W_OK | constants.X_OK);

@@ -63,7 +63,7 @@ export function translate(given: string, cause: unknown): unknown {
       return conflict(
         "already_exists",
         given,
-        "somebody else has just put something there",
+        "something else was just created there",
         "look again, then repeat the call",
       );
     case "ENOTEMPTY":
@@ -95,7 +95,7 @@ export function translate(given: string, cause: unknown): unknown {
         "io_error",
         given,
         "the system could not do it",
-        "look at the disk, then repeat the call",
+        "check the disk, then repeat the call",
       );
     default:
       return cause;

@@ -23,7 +23,7 @@ export interface Shadow {
   show(real: string): string;
 }
 
-/** `folder` is empty, real and private; whoever made it removes it. */
+/** `folder` is empty, real and private; the caller of this function removes it. */
 export async function openShadow(
   rules: FileRules,
   folder: string,

@@ -118,12 +118,7 @@ async function settle(
   const now = await entry.look();
   if (now && !before && mode === "create") throw exists(given);
   if (!same(now, before))
-    throw conflict(
-      "stale",
-      given,
-      "was changed by somebody else meanwhile",
-      "read it again, then repeat the call",
-    );
+    throw conflict("stale", given, "was changed meanwhile", "read it again, then repeat the call");
   if (before !== null) return rename(temporary, entry.reach);
   try {
     await link(temporary, entry.reach); // unlike rename, it never replaces anything

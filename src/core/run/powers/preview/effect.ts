@@ -62,8 +62,7 @@ async function effectOf(call: Call, touching: boolean, p: EffectSettings): Promi
   if (!touching) throw new NoPreview("the gate would refuse the call, so nothing was looked at");
   const { route, native } = tool;
   if (route?.method === "http") return apiEffect(call, route, p.servers);
-  if (route)
-    throw new NoPreview(`it runs on the server ${route.server}, which tells nothing beforehand`);
+  if (route) throw new NoPreview(`it runs on the server ${route.server}, which offers no preview`);
   if (!native?.needs.some((name) => (WATCHED as readonly PowerName[]).includes(name)))
     throw new NoPreview(`${tool.name} changes no file, no database and calls no address by itself`);
   const unknown = native.needs.find((name) => !PREVIEWED.has(name));
@@ -117,7 +116,7 @@ async function runWatched(
   }
 }
 
-/** A tool that does not look at its signal keeps nobody waiting. */
+/** A tool that ignores its signal keeps no caller waiting. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason as Error);
@@ -148,7 +147,7 @@ async function withoutEffect(
   given: AbortSignal,
   { masker }: Pick<EffectSettings, "masker">,
 ): Promise<Effect> {
-  // Whoever asked has gone.
+  // The requester has disconnected.
   given.throwIfAborted();
   const masked = async <T extends Effect>(effect: T): Promise<T> =>
     await masker.valueInSlices({ ...effect } as never);

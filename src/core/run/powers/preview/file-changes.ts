@@ -1,4 +1,4 @@
-// Which entries of a copy are no longer as they were brought there.
+// Which entries of a copy have changed since they were copied.
 import { lstat, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { FileChange, FilesEffect } from "../../../../contract/effect.ts";
@@ -56,7 +56,7 @@ export async function changesOf({ before, top }: Shadow): Promise<FoundChanges> 
   }
   const left = new Set([...after.values()].map(({ inode }) => inode));
   for (const [path, was] of before)
-    // What another entry has taken the place of is told with that one.
+    // An entry that another one has replaced is reported with that one.
     if (!after.has(path) && !left.has(was.inode))
       changes.push({
         change: "removed",

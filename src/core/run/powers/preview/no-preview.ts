@@ -1,4 +1,4 @@
-/** What would be done cannot be told beforehand; the message is for people. */
+/** The effect cannot be found out beforehand; the message is for people. */
 export class NoPreview extends Error {
   constructor(reason: string) {
     super(reason);

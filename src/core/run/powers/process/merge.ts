@@ -147,9 +147,6 @@ async function holds(path: string, bytes: Uint8Array): Promise<boolean> {
 const refusal = (reason: string, within: string): AppError =>
   new AppError("EXECUTION_FAILED", reason, `${within} is not taken over`, { remedy: "" });
 const conflict = (within: string): AppError =>
-  new AppError(
-    "EXECUTION_FAILED",
-    "changed_meanwhile",
-    `${within} was changed by somebody else meanwhile`,
-    { remedy: "run it again" },
-  );
+  new AppError("EXECUTION_FAILED", "changed_meanwhile", `${within} was changed meanwhile`, {
+    remedy: "run it again",
+  });

@@ -95,7 +95,8 @@ export async function repositoriesIn(
     mayRead,
     visit({ folder, kind, names }) {
       if (kind === "bare") found.add(folder);
-      // What lies too deep to be gone through is held like a repository: nobody could tell afterwards.
+      // A folder that is too deep to be searched is treated like a repository: changes in it could not be found
+      // afterwards.
       else for (const name of names) found.add(below(folder, name));
       return Promise.resolve(null);
     },

@@ -178,7 +178,7 @@ async function direct(root: string, owner: User | null, p: Placing): Promise<Pla
 }
 
 function tooMany(root: string, entries: number): AppError {
-  const message = `the workspace ${root} has more than ${entries} entries: too many to look at each for what must be protected, so nothing was started`;
+  const message = `the workspace ${root} has more than ${entries} entries: too many to check each for what must be protected, so nothing was started`;
   const remedy = "start the server on a smaller folder: OSTIARY_WORKSPACE=<folder> ostiary serve";
   return new AppError("EXECUTION_FAILED", "workspace_too_large", message, { remedy });
 }
