@@ -1,4 +1,4 @@
-// A result of MCP as the output of an execution, and back. Whoever runs a call packs, the doors unpack: one encoding
+// A result of MCP as the output of an execution, and back. Runners pack, doors unpack: one encoding
 // for both, so that nothing of it is lost on the way through gate and record. Imports nothing of the SDK.
 import type { Json, JsonObject, Outcome } from "../contract/call.ts";
 
@@ -10,7 +10,7 @@ import type { Json, JsonObject, Outcome } from "../contract/call.ts";
 export const CONTENT_KEY = "$content";
 /** Structured content that cannot lie beside the blocks: no object, an empty one, or one that has keys of ours. */
 const STRUCTURED_KEY = "$structured";
-/** The tool itself says that it failed, and the blocks tell how. */
+/** The tool itself reports that it failed; the blocks describe it. */
 const IS_ERROR_KEY = "$isError";
 const META_KEY = "$meta";
 /** Instead of a result: the JSON-RPC error that a server answered with. */
@@ -105,12 +105,13 @@ function besideOf(output: JsonObject): JsonObject | undefined {
   return beside;
 }
 
-/** True for what an upstream tool said of its own failure: its words are shown, not ours. */
+/** True for an upstream tool's own description of its failure: it is shown instead of ours. */
 export const isToolError = (output: Json): boolean =>
   isObject(output) && output[IS_ERROR_KEY] === true && isContent(output[CONTENT_KEY]);
 
 /**
- * What a call had so far that did not succeed; null: nothing. What a server said of its own failure is no part of it.
+ * What a call had so far that did not succeed; null: nothing. A server's own description of its failure is not part of
+ * it.
  */
 export const partialOf = ({ success, output }: Pick<Outcome, "success" | "output">): Json =>
   success || isToolError(output) || unpackError(output) !== null ? null : output;

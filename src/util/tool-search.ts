@@ -24,7 +24,7 @@ export interface ToolWords {
   readonly length: number;
 }
 
-// What somebody else wrote is read so far and no further.
+// Text from outside is read up to here.
 const MAX_DESCRIPTION = 1_000;
 const MAX_PARAMETERS = 64;
 const MAX_QUERY_WORDS = 16;
@@ -59,7 +59,7 @@ export function wordsOfTool(tool: Searchable): ToolWords {
   return { weights, names: [...new Set(names)], length };
 }
 
-/** Best first; what no word fits is left out. Without words every tool fits, in the order given. */
+/** Best first; tools that match no word are left out. Without words every tool fits, in the order given. */
 export function rankTools<T>(
   tools: readonly T[],
   wordsFor: (tool: T) => ToolWords,
@@ -100,6 +100,6 @@ function weightOf(word: string, { weights, names }: ToolWords): number {
 const apart = (text: string): string =>
   text.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, "$1 $2").replaceAll("_", " ");
 
-/** Good enough for names of tools: whoever looks for files finds `file`. */
+/** Good enough for names of tools: a search for files finds `file`. */
 const singular = (word: string): string =>
   word.length > 3 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word;

@@ -8,7 +8,7 @@ export type TraceContext = Pick<CallRequest, "traceparent" | "tracestate" | "wit
 /** Version 00 ends after the flags; later ones may go on. */
 const TRACEPARENT =
   /^(?!ff)(?!00-[^-]*-[^-]*-[^-]*-)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
-/** Entries of visible ASCII; what is longer than the standard asks anybody to keep is left behind. */
+/** Entries of visible ASCII; what is longer than the standard requires is dropped. */
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 
 /** `samples` says whether a trace that begins here is recorded; absent: nobody here records any. */
@@ -44,7 +44,7 @@ export function parentOf(
   };
 }
 
-/** What to send on, so that whoever gets it works for this span. */
+/** The headers to send on, so that the receiver's spans belong to this one. */
 export function contextOf({ traceId, spanId, sampled, state }: Trace): TraceContext {
   return {
     traceparent: `00-${traceId}-${spanId}-${sampled === false ? "00" : "01"}`,

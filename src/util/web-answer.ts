@@ -54,12 +54,12 @@ function contentOf(
   if (body.length === 0) return { text: "" };
   const text = textOf(body, contentType);
   if (text === null) return { base64: Buffer.from(body).toString("base64") };
-  // What holds too many values to work through is told as the text it is.
+  // JSON with too many values to process is answered as text.
   if (!truncated && /[/+]json$/.test(mimeOf(contentType)) && isModest(text)) {
     try {
       return { json: JSON.parse(text) as Json };
     } catch {
-      // It says JSON and is not: the text tells more than an error would.
+      // Declared as JSON, but it is not: the text explains more than an error would.
     }
   }
   return { text };

@@ -67,7 +67,7 @@ export default defineTool({
     if (status < 200 || status >= 300) {
       await response.body[Symbol.asyncIterator]().return?.();
       throw toolError("http_error", `the server answered ${status} instead of the file`, {
-        remedy: "check the address, or look at the answer with web/get",
+        remedy: "check the address, or read the answer with web/get",
       });
     }
     const expected = input.sha256?.toLowerCase();

@@ -1,4 +1,5 @@
-// AI clients that can be told of a server: where each keeps its configuration, and what an entry looks like there.
+// AI clients that can be configured for a server: where each keeps its configuration, and what an entry looks like
+// there.
 import { posix, win32 } from "node:path";
 
 export type Scope = "user" | "project";

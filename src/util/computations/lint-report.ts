@@ -19,7 +19,7 @@ export interface LintReport {
   readonly warnings: number;
 }
 
-/** The same, counted, with as many issues as are told. */
+/** The same, counted, with as many issues as are reported. */
 export function lintReport(
   linter: LinterName,
   stdout: string,

@@ -16,7 +16,7 @@ export interface TestReport {
 
 export type RunnerName = "vitest" | "jest" | "node" | "pytest" | "go" | "cargo";
 
-/** The same with as many failures as are told. */
+/** The same with as many failures as are reported. */
 export function testReport(
   runner: RunnerName,
   text: string,

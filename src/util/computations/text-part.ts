@@ -29,7 +29,7 @@ export interface LinesPart {
   readonly nextOffset?: number;
 }
 
-/** Without `wanted` only the kind is told. `pastEnd`: there are only so many lines. */
+/** Without `wanted` only the kind is answered. `pastEnd`: there are only so many lines. */
 export function textPart(bytes: Uint8Array, wanted: WantedLines | null): TextPart {
   const text = textOf(bytes);
   if (text === null) return { kind: "binary" };

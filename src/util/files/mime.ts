@@ -1,4 +1,4 @@
-// The media type of a file, from its first bytes where they tell, else from its name.
+// The media type of a file, from its first bytes where they are known, else from its name.
 
 const SIGNATURES: readonly (readonly [hex: string, mime: string, offset?: number])[] = [
   ["89504e470d0a1a0a", "image/png"],
@@ -24,7 +24,7 @@ const SIGNATURES: readonly (readonly [hex: string, mime: string, offset?: number
   ["d0cf11e0a1b11ae1", "application/x-ole-storage"],
 ];
 
-/** Formats that are zip archives inside are told apart by their name. */
+/** Formats that are zip archives inside are distinguished by their name. */
 const BY_NAME: Readonly<Record<string, string>> = {
   txt: "text/plain",
   log: "text/plain",
@@ -66,7 +66,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   mp3: "audio/mpeg",
 };
 
-/** Where the name alone tells. */
+/** Known by the name alone. */
 export const mimeOfName = (path: string): string | undefined =>
   BY_NAME[/\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ""];
 

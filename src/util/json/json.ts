@@ -12,7 +12,7 @@ export class JsonFault extends Error {
 }
 
 const MAX_DEPTH = 64;
-/** Time goes with the number of values, not of bytes: beyond these a body of some MB would hold up everybody else. */
+/** Time goes with the number of values, not of bytes: beyond these a body of some MB would delay all other requests. */
 export const MAX_VALUES = 200_000;
 export const MAX_KEYS = 30_000;
 /** No shorter text can hold too many: a value takes two characters, a key with its value five. */

@@ -1,5 +1,5 @@
 // One event of the ledger as one line of JSON: the keys in this order, no blanks, the body as it was written, the
-// hash last. The hash is the SHA-256 of the line without it, so that whoever has the line can check it with nothing
+// hash last. The hash is the SHA-256 of the line without it, so that the line can be checked with nothing
 // but a hash program.
 import { hash } from "node:crypto";
 

@@ -16,7 +16,7 @@ import { listChecks, objectChecks } from "./objects.ts";
 import { resourcesOf, type Resources } from "./resources.ts";
 import { valueChecks } from "./values.ts";
 
-/** Looks at parts of a value, by all branches together; a value of 1 MB with a plain schema needs some 100,000. */
+/** Checks of parts of a value, by all branches together; a value of 1 MB with a plain schema needs some 100,000. */
 const MAX_STEPS = 500_000;
 /** Work within checks (patterns by the character, names by their number): about 0.1 s at worst. */
 const MAX_WORK = 1_000_000;

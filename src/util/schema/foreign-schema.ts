@@ -1,4 +1,4 @@
-// Values against a JSON Schema of somebody else's: interpreted, never compiled to code, and bounded in size and time.
+// Values against a JSON Schema from outside: interpreted, never compiled to code, and bounded in size and time.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { boundsOf } from "./schema-bounds.ts";
 import { compileSchema, type SchemaCheck } from "./compile.ts";

@@ -1,4 +1,4 @@
-// Patterns of JSON Schema (ECMA-262, unicode) that somebody else wrote, matched in linear time.
+// Patterns of JSON Schema (ECMA-262, unicode) from outside, matched in linear time.
 import { RE2JS } from "re2js";
 
 export interface LinearPattern {

@@ -56,7 +56,7 @@ function anyOf(schema: JsonObject, branches: readonly Check[]): Check {
     let fits = false;
     for (const branch of branches) {
       fits = quietly(run, () => inPlace(branch, value, "", run, seen)) || fits;
-      // Where somebody asks what was looked at, all that fit have a say.
+      // Where evaluated properties are needed, those of all branches that fit count.
       if (fits && seen === null) return true;
     }
     return (
@@ -132,7 +132,7 @@ function condition({ schema, at, sub }: Place): Check {
   };
 }
 
-/** They come last: all others have said what they looked at. */
+/** They come last: all others have reported what they evaluated. */
 export function unevaluatedChecks({ schema, at, sub }: Place): Check[] {
   const checks: Check[] = [];
   const { unevaluatedProperties: keys, unevaluatedItems: items } = schema;

@@ -102,7 +102,7 @@ export function keysOf(value: JsonObject, run: Run): string[] {
   return keys;
 }
 
-/** Asks without a word about why. */
+/** Checks without collecting reasons. */
 export function quietly(run: Run, ask: () => boolean): boolean {
   const { misfits } = run;
   run.misfits = null;

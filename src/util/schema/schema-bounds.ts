@@ -1,4 +1,4 @@
-// JSON Schemas of somebody else's: what is too large, leads out, or cannot be checked in linear time is not taken.
+// JSON Schemas from outside: what is too large, leads out, or cannot be checked in linear time is not taken.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { linearPattern } from "./linear-pattern.ts";
 

@@ -1,4 +1,4 @@
-// Does a value that stands behind a telling name look like a secret, or like somebody's way of not saying it?
+// Does a value behind a name like `password` look like a secret, or like a placeholder?
 import { withoutMasks } from "./mask.ts";
 
 /** `${PASSWORD}`, `<password>`, `****`, `process.env.X`: the place of a secret, not the secret. */
@@ -22,7 +22,7 @@ export function looksChosen(given: string): boolean {
   return /^\d+$/.test(value) || kinds(value) >= 2;
 }
 
-/** Of tokens and keys: letters and digits without a word in sight. */
+/** Of tokens and keys: letters and digits that contain no word. */
 export function looksMade(given: string, least = 8): boolean {
   const value = withoutMasks(given);
   if (value.length < least || /\s/.test(value) || isOrdinary(value)) return false;

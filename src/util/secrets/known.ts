@@ -8,7 +8,7 @@ export interface KnownSpan extends Span {
 }
 
 export interface KnownValues {
-  /** Shorter than eight characters is no secret that can be told from a word; beyond the bounds the oldest stay. */
+  /** A secret of less than eight characters cannot be distinguished from a word; beyond the bounds the oldest stay. */
   add(secret: string): void;
   /** One that is replaced now and then, as tokens are: of those the newest stay. */
   addPassing(secret: string): void;

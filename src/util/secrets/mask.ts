@@ -23,7 +23,7 @@ export const withoutMasks = (text: string): string =>
 export const replaceMasks = (text: string, replacement: (mask: string) => string): string =>
   text.replace(ANYWHERE, replacement);
 
-/** A cursor is called a token, too, and whoever reads a list needs it. */
+/** A cursor is called a token, too, and clients need it to read a list. */
 const SECRET_KEY =
   /pass(?:word|wd|phrase|code)?$|pwd$|secret|(?<!(?:next|page|continuation|continue|sync|resume|delta|cursor|marker)[-_]?)token$|api[-_]?key|access[-_]?key$|authorization|cookie|credential|(?:private|encryption|signing|ssh)[-_]?key|mnemonic|seed[-_]?phrase|jwt$|otp$|^auth$/i;
 /** The same in one word, however it was split (`pass-word`, `apiKeys`), and of several. */

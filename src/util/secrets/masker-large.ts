@@ -28,7 +28,7 @@ const PER_VALUE = 12;
 
 export const isLarge = (value: Json): boolean => sizeOf(value, LARGE) > LARGE;
 
-/** Looks at no more than `limit` of it. */
+/** Reads no more than `limit` of it. */
 function sizeOf(value: Json, limit: number): number {
   if (typeof value === "string") return value.length + PER_VALUE;
   if (typeof value !== "object" || value === null) return PER_VALUE;

@@ -1,4 +1,4 @@
-// The one way in which secrets are taken out of what is kept, logged, traced or told: by the names of fields,
+// The one way in which secrets are masked in what is kept, logged, traced or answered: by the names of fields,
 // by the look of texts, and by the values the server itself knows. In the record each mask carries a keyed tag, so
 // that equal secrets can be recognised and none can be read.
 import { createHmac } from "node:crypto";
@@ -17,7 +17,7 @@ export interface Masker {
   text(text: string): string;
   /** The same of every text and every secret-like field; the same object when there is nothing to mask. */
   value<T extends Json>(value: T): T;
-  /** For whoever reads along: plain masks. */
+  /** For live readers: plain masks. */
   shownText(text: string): string;
   /** The same of a whole value, by names too. */
   shownValue<T extends Json>(value: T): T;

@@ -1,4 +1,5 @@
-// Secrets behind a name that tells: `password=…`, `"api_key": "…"`, `Authorization: Bearer …`, `?sig=…`, `<token>…`.
+// Secrets behind a name that marks them: `password=…`, `"api_key": "…"`, `Authorization: Bearer …`, `?sig=…`,
+// `<token>…`.
 import {
   isPlaceholder,
   JUDGED,
@@ -15,7 +16,7 @@ type ValueAt = (text: string, at: number, found: Found) => Span | null;
 
 /** The name alone decides: anything but a placeholder is one. */
 const EXACT = String.raw`(?:secret[_-]?access|account|shared[_-]?access)[_-]?keys?|client[_-]?secret|(?<![A-Za-z0-9])_(?:authToken|auth|password)`;
-/** Values that machines make. A cursor is called a token, too, and whoever reads a list needs it. */
+/** Values that machines make. A cursor is called a token, too, and clients need it to read a list. */
 const MADE = String.raw`(?<!(?:next|page|continuation|continue|sync|resume|delta|cursor|marker)[_-]?)tokens?|bearer|(?:api|access|secret|private|auth|encryption|signing|master|shared|service|storage|session|client|subscription|webhook|app|admin|deploy|ssh|aes|hmac|jwt)[_.-]?keys?|credentials?|creds|jwts?|otp`;
 const GROUPED = String.raw`(?:licen[sc]e|activation|product|recovery)[_.-]?(?:keys?|codes?)`;
 /** Values that people choose. */
@@ -38,7 +39,7 @@ const BEHIND_CAPITALS = /(?<=(?<![A-Za-z0-9_])[A-Z0-9_]{0,40})/y;
 const looksGiven: Look = (value) => value.trim().length >= 6 && !isPlaceholder(value);
 const looksLong: Look = (value) => looksMade(value, 16);
 const anything: Look = () => true;
-/** A word that is no place, no call and no other way of not saying it. */
+/** A word that is no reference, no call and no other placeholder. */
 const looksSet: Look = (value) =>
   value.length >= 4 &&
   /^[^\s/\\$(){}[\]<>=%~.,:]+$/.test(value) &&
@@ -85,7 +86,7 @@ const assigned: Detector = {
   },
 };
 
-/** A variable of the environment or an option of a program, rather than a name in somebody's source. */
+/** A variable of the environment or an option of a program, rather than a name in source code. */
 const isSetting = (text: string, place: number, all: string): boolean =>
   matchAt(/[A-Z]/.test(all) ? BEHIND_CAPITALS : BEHIND_DASHES, text, place) !== null;
 

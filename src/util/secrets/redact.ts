@@ -1,4 +1,4 @@
-// Secrets that can be told by their look or by the words before them, wherever they stand in a text.
+// Secrets that are recognised by their form or by the words before them, anywhere in a text.
 import { isMasked } from "./mask.ts";
 import { COMMANDS } from "./commands.ts";
 import { isPlaceholder, JUDGED } from "./appearance.ts";

@@ -2,8 +2,8 @@
 // about the place; nearly all places of nearly all texts have none.
 //
 // The cost of the whole pass is in proportion to the length of the text, whatever the text says. Each detector keeps
-// one of two rules: it looks at a bounded, short stretch, or it remembers in `Found` how far it has looked and does
-// not look at the same stretch again from the next place.
+// one of two rules: it reads a bounded, short range, or it remembers in `Found` how far it has read and does
+// not read the same range again from the next position.
 
 export interface Span {
   readonly start: number;
@@ -27,7 +27,7 @@ export interface Found {
   /** How many values that end at the same place were judged. */
   judgedEnd: number;
   judged: number;
-  /** How far a detector has looked already; null while none says so, as in nearly all texts. */
+  /** How far a detector has read already; null while none has set it, as in nearly all texts. */
   seen: Map<object, number> | null;
 }
 
@@ -37,7 +37,7 @@ export function see(found: Found, by: object, to: number): void {
   (found.seen ??= new Map()).set(by, to);
 }
 
-/** Looks at one place and adds what it finds. */
+/** Checks one position and adds what it finds. */
 export type Detect = (text: string, at: number, found: Found) => void;
 
 export interface Detector {

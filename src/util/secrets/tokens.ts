@@ -11,7 +11,7 @@ const ALONE = START.replace("[A-Za-z]", String.raw`[\w-]`);
 const APART = START.replace("[A-Za-z]", String.raw`[\w.-]`);
 const END = String.raw`(?![A-Za-z0-9_-])`;
 
-/** To the end of the word: whoever issued it may make it longer, and add parts to it. */
+/** To the end of the word: its issuer may make it longer, and add parts to it. */
 const MORE = String.raw`[\w-]*`;
 /** The same with parts behind dots. A full stop at the end belongs to the sentence. */
 const PARTS = String.raw`(?:[\w-]|\.(?=[\w-]))*`;

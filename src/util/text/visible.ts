@@ -1,5 +1,5 @@
 /**
- * Text that somebody is about to agree to: characters that do not show, turn the text round or steer a terminal are
+ * Text that a person is about to approve: characters that do not show, turn the text round or steer a terminal are
  * written out (`\u{202e}`). Line breaks stay.
  */
 export function visible(text: string): string {
