@@ -27,7 +27,7 @@ function serve(socket: Socket): void {
   let left = 0;
   let body: Buffer[] | null = null;
 
-  function told(text: string): void {
+  function handle(text: string): void {
     if (part === "start") {
       part = "head";
       const isTraces = text.startsWith("POST /v1/traces ");
@@ -59,7 +59,7 @@ function serve(socket: Socket): void {
         const end = piece.indexOf(NEW_LINE, at);
         line += piece.toString("latin1", at, end < 0 ? piece.length : end);
         if (end < 0) return;
-        told(line.trim());
+        handle(line.trim());
         line = "";
         at = end + 1;
       }

@@ -29,9 +29,9 @@ parentPort?.on("message", (message: ToThread) => {
     const { text } = message;
     const { answer, recorded, masked } = masker.result(text);
     const same = recorded === text && answer === text;
-    const told: FromThread = same
+    const reply: FromThread = same
       ? null
       : { answer: answer as string, recorded: recorded as string, masked };
-    parentPort?.postMessage(told);
+    parentPort?.postMessage(reply);
   }
 });

@@ -125,13 +125,13 @@ function recorderFor(
   { config, store, dataDir, metrics, now }: Base,
   { masker }: Pick<Logging, "masker">,
   later: LaterParts,
-  told: {
+  listeners: {
     readonly onRecorded: (recorded: Recorded) => void;
     readonly onEndLost: (executionId: string) => void;
   },
 ): Recorder {
   return createRecorder({
-    ...told,
+    ...listeners,
     log: store.log,
     results: store.results,
     limits: recordLimits(config.record),

@@ -5,7 +5,7 @@ import { visible } from "../util/text/visible.ts";
 import type { Cli } from "./cli.ts";
 import { row, table } from "./output/render.ts";
 
-type Told<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
+type EffectOf<K extends Effect["kind"]> = Extract<Effect, { kind: K }>;
 
 /** As the API answers it. */
 export interface Previewed {
@@ -19,7 +19,7 @@ export interface Previewed {
         reason: string;
         message: string;
         remedy?: string;
-        leaves?: Told<"files">;
+        leaves?: EffectOf<"files">;
       };
 }
 
@@ -80,7 +80,7 @@ function effectLines(effect: Previewed["effect"]): string[] {
   }
 }
 
-function fileLines({ changes, totals, cut }: Told<"files">): string[] {
+function fileLines({ changes, totals, cut }: EffectOf<"files">): string[] {
   const counted = Object.entries(totals).filter(([, count]) => count > 0);
   const sum = counted.map(([change, count]) => `${count} ${change}`).join(", ");
   return [
@@ -97,14 +97,14 @@ function fileLines({ changes, totals, cut }: Told<"files">): string[] {
   ];
 }
 
-function sizeText(one: Told<"files">["changes"][number]): string {
+function sizeText(one: EffectOf<"files">["changes"][number]): string {
   if (one.files !== undefined) return `  (${one.files} files, ${one.bytes ?? 0} bytes)`;
   if (one.sizeBytes === undefined) return "";
   const before = one.previousSizeBytes === undefined ? "" : `${one.previousSizeBytes} → `;
   return `  (${before}${one.sizeBytes} bytes)`;
 }
 
-function rowLines(effect: Told<"database">): string[] {
+function rowLines(effect: EffectOf<"database">): string[] {
   const { action, table: name, rows, skipped, otherRows, columns, before, after, cut } = effect;
   const shown = (found: typeof before): string[] =>
     table([columns, ...found.map((cells) => cells.map(cellText))]).map((line) => `      ${line}`);

@@ -16,9 +16,9 @@ export function needsVerb(noun: Command): void {
 export function unknownVerb(noun: Command, word: string | undefined): Error {
   const verbs = noun.commands.map((verb) => verb.name());
   const guess = word === undefined ? null : nearest(word, verbs);
-  const said = word === undefined ? "a verb is missing" : `unknown verb ${JSON.stringify(word)}`;
+  const problem = word === undefined ? "a verb is missing" : `unknown verb ${JSON.stringify(word)}`;
   return usage(
-    `${said} after ${noun.name()}`,
+    `${problem} after ${noun.name()}`,
     guess === null ? `one of ${verbs.join(", ")}` : `did you mean ostiary ${noun.name()} ${guess}?`,
   );
 }

@@ -14,13 +14,13 @@ export function eventOf(name: string, attributes: Attributes): Stamped {
 }
 
 export function aboutVerdict({ stage, verdict, code }: Verdict): Attributes {
-  const said = { [ATTR.stage]: stage, [ATTR.verdict]: verdict };
-  return code === undefined ? said : { ...said, [ATTR.stageCode]: code };
+  const attributes = { [ATTR.stage]: stage, [ATTR.verdict]: verdict };
+  return code === undefined ? attributes : { ...attributes, [ATTR.stageCode]: code };
 }
 
-type Said = Pick<Verdict, "stage" | "verdict" | "code">;
+type StageDecision = Pick<Verdict, "stage" | "verdict" | "code">;
 interface Trail {
-  readonly said: readonly (Said & { readonly hasWaited: boolean })[];
+  readonly verdicts: readonly (StageDecision & { readonly hasWaited: boolean })[];
   readonly events: Stamped;
 }
 
@@ -38,13 +38,13 @@ export class Trails {
 }
 
 function isSame(
-  { said }: Trail,
+  { verdicts }: Trail,
   gates: readonly Verdict[],
   waited: readonly string[] | null,
 ): boolean {
-  if (said.length !== gates.length) return false;
+  if (verdicts.length !== gates.length) return false;
   for (let i = 0; i < gates.length; i++) {
-    const [one, other] = [said[i], gates[i]];
+    const [one, other] = [verdicts[i], gates[i]];
     if (
       !one ||
       !other ||
@@ -59,21 +59,21 @@ function isSame(
 }
 
 function trailOf(gates: readonly Verdict[], waited: readonly string[] | null): Trail {
-  const said = gates.map(({ stage, verdict, code }) => ({
+  const verdicts = gates.map(({ stage, verdict, code }) => ({
     stage,
     verdict,
     code,
     hasWaited: waited?.includes(stage) ?? false,
-  })) as Trail["said"];
+  })) as Trail["verdicts"];
   const parts: Uint8Array[] = [];
   const times: number[] = [];
   let length = 0;
   gates.forEach((verdict, i) => {
-    if (said[i]?.hasWaited) return;
+    if (verdicts[i]?.hasWaited) return;
     const event = eventOf(SPAN.gate(verdict.stage), aboutVerdict(verdict));
     times.push(length + (event.times[0] ?? 0));
     parts.push(event.bytes);
     length += event.bytes.length;
   });
-  return { said, events: { bytes: Buffer.concat(parts), times } };
+  return { verdicts, events: { bytes: Buffer.concat(parts), times } };
 }

@@ -103,7 +103,7 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
     const trace: Trace = { ...rest, spanId: newSpanId(), parentSpanId };
     return {
       context: contextOf(trace),
-      end(told = {}, errorType) {
+      end(added = {}, errorType) {
         const ended = performance.now();
         const error = errorType === undefined ? {} : { [ATTR.errorType]: errorType };
         if (measured)
@@ -114,7 +114,7 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
         const writer = isRecorded(trace) ? sender.room() : null;
         if (!writer) return;
         writer.begin({ name, kind: KIND.client, trace, remote: false, began, ended });
-        writer.attributes({ ...attributes, ...told, ...error });
+        writer.attributes({ ...attributes, ...added, ...error });
         writer.end(errorType);
         sender.wrote();
       },

@@ -83,7 +83,7 @@ export interface Asked {
 export interface ClientSpan {
   /** What to send along, so that the other side works for this span: `_meta.traceparent` of an upstream MCP server. */
   readonly context: TraceContext;
-  end(told?: Attributes, errorType?: string): void;
+  end(added?: Attributes, errorType?: string): void;
 }
 
 const nothing = (): void => undefined;

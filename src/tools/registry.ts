@@ -317,11 +317,11 @@ function checked(tool: Tool): Tool {
     ),
   ].flat();
   if (faults.length > 0) {
-    const told = faults.map(({ path, message }) => `${path} ${message}`).join("; ");
+    const list = faults.map(({ path, message }) => `${path} ${message}`).join("; ");
     throw new AppError(
       "BAD_REQUEST",
       "invalid_input",
-      `tool ${JSON.stringify(tool.name)}: ${told}`,
+      `tool ${JSON.stringify(tool.name)}: ${list}`,
       { errors: faults },
     );
   }

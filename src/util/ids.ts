@@ -61,10 +61,10 @@ export function createIds(): Ids {
   // These ids name things and grant nothing: unique by instance and count, they need no randomness of their own.
   const instance = random(10);
   let count = 0;
-  let told = { now: Number.NaN, text: "" };
+  let last = { now: Number.NaN, text: "" };
   const timeOf = (now: number): string => {
-    if (now !== told.now) told = { now, text: base32(now, 9) };
-    return told.text;
+    if (now !== last.now) last = { now, text: base32(now, 9) };
+    return last.text;
   };
 
   return {

@@ -27,16 +27,16 @@ export async function answerDirectly(
   engine: DirectEngine,
 ): Promise<Generated> {
   const last = request.messages.at(-1);
-  if (last?.role === "tool") return said(resultOf(last.content));
+  if (last?.role === "tool") return replyOf(resultOf(last.content));
   const message = last?.content.trim() ?? "";
   const [, command = "", rest = ""] = /^\/(\w+)\s*([^]*)$/.exec(message) ?? [];
-  if (command === "tools") return said(tellTools(await engine.discover(caller), rest.trim()));
+  if (command === "tools") return replyOf(tellTools(await engine.discover(caller), rest.trim()));
   if (command !== "tool" && command !== "explain")
-    return said(command === "help" ? HELP : `${NO_MODEL} ${HELP}`);
+    return replyOf(command === "help" ? HELP : `${NO_MODEL} ${HELP}`);
   const call = parseCall(rest);
-  if (typeof call === "string") return said(call);
-  if (command === "tool") return { ...said(""), calls: [{ id: "direct", ...call }] };
-  return said(explained(call.name, await engine.explain(caller, call)));
+  if (typeof call === "string") return replyOf(call);
+  if (command === "tool") return { ...replyOf(""), calls: [{ id: "direct", ...call }] };
+  return replyOf(explained(call.name, await engine.explain(caller, call)));
 }
 
 function parseCall(text: string): { name: string; arguments: JsonObject } | string {
@@ -83,13 +83,13 @@ const firstSentence = (text: string): string => /^[^]*?\.(?=\s|$)/.exec(text)?.[
 
 /** What a tool gave, as a person reads it. */
 function resultOf(content: string): string {
-  let told: JsonObject;
+  let result: JsonObject;
   try {
-    told = JSON.parse(content) as JsonObject;
+    result = JSON.parse(content) as JsonObject;
   } catch {
     return content;
   }
-  const { error, reason, remedy, output } = told;
+  const { error, reason, remedy, output } = result;
   if (typeof error === "string") {
     const why = typeof reason === "string" ? ` (${reason})` : "";
     const hint = typeof remedy === "string" ? ` ${remedy}.` : "";
@@ -98,7 +98,7 @@ function resultOf(content: string): string {
   return typeof output === "string" ? output : JSON.stringify(output, null, 2);
 }
 
-const said = (text: string): Generated => ({
+const replyOf = (text: string): Generated => ({
   text,
   calls: [],
   model: "direct",

@@ -418,12 +418,12 @@ export function inputTokens({
   tools,
 }: Pick<GenerateRequest, "system" | "messages" | "tools">): number {
   let pictures = 0;
-  const said = messages.map((message) => {
+  const plain = messages.map((message) => {
     if (message.role !== "user" || !message.images) return message;
     pictures += message.images.length;
     return message.content;
   });
-  const characters = JSON.stringify([system, said, tools]).length;
+  const characters = JSON.stringify([system, plain, tools]).length;
   return Math.ceil(characters / CHARS_PER_TOKEN) + pictures * TOKENS_PER_PICTURE;
 }
 

@@ -70,18 +70,18 @@ export function createAgentRecords(p: AgentRecordsPowers): AgentRecords {
       const waiting = steps.filter(({ change }) => change.change !== "unchanged");
       if (dryRun || waiting.length === 0) return changes;
       const written: RecordChange[] = [];
-      const told = (failed: RecordChange | null): Promise<void> =>
+      const report = (failed: RecordChange | null): Promise<void> =>
         p.note("config.changed", actor, summaryOf(file, written, failed));
       for (const { change, write } of waiting) {
         try {
           await write(signal);
         } catch (cause) {
-          await told(change);
+          await report(change);
           throw interrupted(cause, change, written);
         }
         written.push(change);
       }
-      await told(null);
+      await report(null);
       return changes;
     },
   };

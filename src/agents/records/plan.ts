@@ -235,8 +235,8 @@ type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
 /** The fields that the file says. */
 function given<T extends object>(entry: T): Given<T> {
-  const said = Object.entries(entry).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(said) as Given<T>;
+  const present = Object.entries(entry).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as Given<T>;
 }
 
 /** Field by field, settings one level deeper; lists and maps are compared whole. */

@@ -16,12 +16,12 @@ export async function checkSandbox(): Promise<Finding> {
       const detail = `${reason ?? "it does not work"}; tools that need one are refused`;
       return { name, status: "missing", detail, ...(fix === null ? {} : { fix }) };
     }
-    const told = `${sandbox.kind} ${version ?? ""} works`.replace("  ", " ");
-    if (limits !== "weak") return { name, status: "ok", detail: `${told}, limits by ${limits}` };
+    const summary = `${sandbox.kind} ${version ?? ""} works`.replace("  ", " ");
+    if (limits !== "weak") return { name, status: "ok", detail: `${summary}, limits by ${limits}` };
     return {
       name,
       status: "warning",
-      detail: `${told}, but with weak limits: no cgroup can be had, so memory and processors are shared without bound`,
+      detail: `${summary}, but with weak limits: no cgroup can be had, so memory and processors are shared without bound`,
       fix: "run the server as a service with Delegate=yes, or as root",
     };
   } finally {

@@ -20,7 +20,11 @@ export async function checkSink({ config, owner, reach }: Place): Promise<Findin
   });
   try {
     await Promise.race([sink.ping(), tooLate]);
-    return { name, status: "ok", detail: `Kafka answers${await told(owner?.url ?? null, reach)}` };
+    return {
+      name,
+      status: "ok",
+      detail: `Kafka answers${await backlogText(owner?.url ?? null, reach)}`,
+    };
   } catch (cause) {
     const detail = cause instanceof Error ? cause.message : String(cause);
     const fix =
@@ -29,7 +33,7 @@ export async function checkSink({ config, owner, reach }: Place): Promise<Findin
     return {
       name,
       status: "warning",
-      detail: `${detail}; events wait in the log${await told(owner?.url ?? null, reach)}`,
+      detail: `${detail}; events wait in the log${await backlogText(owner?.url ?? null, reach)}`,
       fix,
     };
   } finally {
@@ -38,7 +42,7 @@ export async function checkSink({ config, owner, reach }: Place): Promise<Findin
 }
 
 /** What a running server says of it. */
-async function told(url: string | null, reach: Place["reach"]): Promise<string> {
+async function backlogText(url: string | null, reach: Place["reach"]): Promise<string> {
   const answer = url === null ? null : await reach.readiness(url);
   const reason = answer?.checks.find((check) => check.name === "sink")?.reason;
   return reason === undefined ? "" : ` (the server says: ${reason})`;

@@ -63,8 +63,8 @@ export async function converse(cli: Cli, api: Api, start: Partial<SendBody>): Pr
 async function resumed(api: Api, id: string): Promise<{ title: string; lines: string[] }> {
   const { title } = await api.get<Session>(sessionPath(id));
   const { items } = await api.get<{ items: Message[] }>(`${sessionPath(id)}/messages`);
-  const said = items.filter(({ role, text }) => role === "user" && !text.includes("\n"));
-  const lines = said.map(({ text }) => plainText(text)).reverse();
+  const sent = items.filter(({ role, text }) => role === "user" && !text.includes("\n"));
+  const lines = sent.map(({ text }) => plainText(text)).reverse();
   return { title: short(plainText(title), 60), lines: lines.slice(0, MAX_HISTORY) };
 }
 

@@ -122,12 +122,12 @@ export async function followTurn(
   let id = turnId;
   try {
     for await (const { event, data } of readEvents(response.body ?? new ReadableStream())) {
-      const said = JSON.parse(data) as never;
-      if (event === "done") return said;
+      const payload = JSON.parse(data) as never;
+      if (event === "done") return payload;
       if (event === "turn") {
-        ({ turnId: id } = said);
-        listener.onBegin(said);
-      } else await tell(listener, event, said);
+        ({ turnId: id } = payload);
+        listener.onBegin(payload);
+      } else await tell(listener, event, payload);
     }
   } catch (cause) {
     // A connection that broke is no end of the turn; anything else is a fault of its own.
@@ -137,11 +137,11 @@ export async function followTurn(
   return turnAtEnd(api, id);
 }
 
-async function tell(listener: TurnListener, event: string, said: never): Promise<void> {
-  if (event === "text") listener.onText((said as { text: string }).text);
-  else if (event === "tool_call") listener.onCall(said);
-  else if (event === "tool_result") await listener.onResult(said);
-  else if (event === "waiting") await listener.onWaiting(said);
+async function tell(listener: TurnListener, event: string, payload: never): Promise<void> {
+  if (event === "text") listener.onText((payload as { text: string }).text);
+  else if (event === "tool_call") listener.onCall(payload);
+  else if (event === "tool_result") await listener.onResult(payload);
+  else if (event === "waiting") await listener.onWaiting(payload);
 }
 
 async function turnAtEnd(api: Api, id: string): Promise<Turn> {

@@ -204,8 +204,8 @@ export function readable(result: unknown): { text: string; beside: string } {
   if (typeof result === "string") return { text: result, beside: "" };
   if (typeof result === "object" && result !== null && !Array.isArray(result)) {
     const { content, ...rest } = result as Record<string, unknown>;
-    const said = textOf(result as JsonObject);
-    if (said !== null) return { text: said, beside: "" };
+    const message = textOf(result as JsonObject);
+    if (message !== null) return { text: message, beside: "" };
     if (typeof content === "string") {
       const beside = Object.entries(rest)
         .map(([name, value]) => `${name}=${JSON.stringify(value)}`)

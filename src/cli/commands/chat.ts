@@ -34,14 +34,14 @@ async function chat(cli: Cli, words: string[], options: Options): Promise<void> 
     ...(personaId === undefined ? {} : { personaId }),
     ...(model === undefined ? {} : { model }),
   };
-  const said = words.join(" ");
-  if (said === "" && cli.stdin.isTTY) {
+  const typed = words.join(" ");
+  if (typed === "" && cli.stdin.isTTY) {
     if (!cli.term.interactive || !cli.stdout.isTTY || cli.flags.json)
       throw usage("there is no message", "e.g. ostiary chat what tools do you have");
     const { converse } = await import("../chat/converse.ts");
     return converse(cli, await cli.connect(), start);
   }
-  const message = said === "" || said === "-" ? readFileSync(0, "utf8").trim() : said;
+  const message = typed === "" || typed === "-" ? readFileSync(0, "utf8").trim() : typed;
   if (message === "")
     throw usage("the message on stdin is empty", "e.g. echo hello | ostiary chat");
   const { chatOnce } = await import("../chat/once.ts");

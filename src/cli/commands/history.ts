@@ -145,7 +145,7 @@ async function rebuild(cli: Cli, onlyStatus: boolean): Promise<void> {
       "what was there still serves; see the server's log, then try again",
     );
   if (cli.flags.json) return cli.term.printJson(answer);
-  cli.term.print(`${answer.state}: ${told(answer)}`);
+  cli.term.print(`${answer.state}: ${progressText(answer)}`);
 }
 
 async function followed(
@@ -157,12 +157,12 @@ async function followed(
   while (answer.state === "running") {
     await sleep(LOOK_EVERY_MS);
     answer = await look();
-    if (answer.state === "running") cli.term.note(told(answer));
+    if (answer.state === "running") cli.term.note(progressText(answer));
   }
   return answer;
 }
 
-function told({ events, seq, head, eventsPerSecond }: RebuildAnswer): string {
+function progressText({ events, seq, head, eventsPerSecond }: RebuildAnswer): string {
   const share = head === 0 ? 100 : Math.floor((100 * seq) / head);
   return `${events} events, ${share} % of the log${eventsPerSecond === null ? "" : `, ${eventsPerSecond} events/s`}`;
 }

@@ -78,9 +78,9 @@ export function define(command: Command, cli: Cli): void {
 
 function bodyOf({ keyEnv, enable, disable, ...settings }: Options): Record<string, unknown> {
   if (enable && disable) throw usage("--enable does not go with --disable");
-  const said = given({ ...settings });
+  const changes = given({ ...settings });
   return given({
-    settings: Object.keys(said).length === 0 ? undefined : said,
+    settings: Object.keys(changes).length === 0 ? undefined : changes,
     keyReference: keyEnv === undefined ? undefined : `env:${keyEnv}`,
     enabled: enable ? true : disable ? false : undefined,
   });

@@ -126,6 +126,6 @@ function explanationJson({ visits, notes }: Explanation): unknown {
 
 function evaluationFailed(error: Extract<Evaluation, { ok: false }>["error"]): CliError {
   const at = error.location ? `${placeText(error.location)}: ` : "";
-  const said = error.location && error.message.startsWith(`${error.location.file}:`);
-  return failed(error.code, said ? error.message : `${at}${error.message}`);
+  const hasPlace = error.location && error.message.startsWith(`${error.location.file}:`);
+  return failed(error.code, hasPlace ? error.message : `${at}${error.message}`);
 }

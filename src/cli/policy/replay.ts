@@ -17,7 +17,7 @@ export interface ReplayOptions {
   readonly governance?: string;
 }
 
-interface Said {
+interface Decision {
   readonly verdict: "run" | "ask" | "no";
   readonly stage?: string;
   readonly reason?: string;
@@ -32,8 +32,8 @@ interface Answer {
     tool: string;
     userId: string;
     at: string;
-    before: Said;
-    after: Said;
+    before: Decision;
+    after: Decision;
   }[];
 }
 
@@ -57,7 +57,7 @@ export async function replay(cli: Cli, options: ReplayOptions): Promise<void> {
     one.executionId,
     one.userId,
     one.tool,
-    `${told(one.before)} → ${told(one.after)}`,
+    `${decisionText(one.before)} → ${decisionText(one.after)}`,
   ]);
   printTable(cli, ["at", "execution", "user", "tool", "would change"], rows);
   term.print(`${answer.changed.length} of ${counted(answer.tried, "call")} would change`);
@@ -73,7 +73,7 @@ function textsOf(path: string): Readonly<Record<string, string>> {
   );
 }
 
-const told = ({ verdict, stage, reason, rule }: Said): string =>
+const decisionText = ({ verdict, stage, reason, rule }: Decision): string =>
   [verdict, stage && `(${[stage, reason, rule].filter(Boolean).join(" ")})`]
     .filter(Boolean)
     .join(" ");

@@ -9,13 +9,13 @@ import { objectText, subjectText } from "../../governance/relations/text.ts";
  */
 export function treeLines(tree: RelationTree): string[] {
   const { resource, name } = tree;
-  return [`${objectText(resource)}#${name}  ${saidOf(tree)}`.trimEnd(), ...below(tree, "")];
+  return [`${objectText(resource)}#${name}  ${summaryOf(tree)}`.trimEnd(), ...below(tree, "")];
 }
 
 function below({ children, resource }: RelationTree, indent: string): string[] {
   return children.flatMap((child, i) => {
     const last = i === children.length - 1;
-    const head = `${indent}${last ? "└─" : "├─"} ${labelOf(child, resource)}  ${saidOf(child)}`;
+    const head = `${indent}${last ? "└─" : "├─"} ${labelOf(child, resource)}  ${summaryOf(child)}`;
     return [head.trimEnd(), ...below(child, `${indent}${last ? "   " : "│  "}`)];
   });
 }
@@ -26,5 +26,5 @@ function labelOf({ resource, name }: RelationTree, above: ObjectRef): string {
   return same ? name : `${objectText(resource)}#${name}`;
 }
 
-const saidOf = ({ operation, subjects }: RelationTree): string =>
+const summaryOf = ({ operation, subjects }: RelationTree): string =>
   operation === "leaf" ? subjects.map(subjectText).join(", ") : operation;

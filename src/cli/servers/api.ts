@@ -104,7 +104,7 @@ export async function addApi(
   });
   const made = (await api.request<TriedItem>("PUT", pathOf(name, "/api"), { body })).body;
   if (options.approve && !dryRun && made.fault === null) return approveAll(cli, api, made, options);
-  told(cli, made, dryRun ? "was tried" : "imported", name, dryRun === true);
+  printTried(cli, made, dryRun ? "was tried" : "imported", name, dryRun === true);
 }
 
 async function addEndpoint(cli: Cli, server: string, options: EndpointOptions): Promise<void> {
@@ -138,10 +138,10 @@ async function addEndpoint(cli: Cli, server: string, options: EndpointOptions): 
           })
         ).body
       : await api.post<TriedItem>(pathOf(server, "/endpoints"), endpoint);
-  told(cli, made, `has ${name} now`, server, false);
+  printTried(cli, made, `has ${name} now`, server, false);
 }
 
-function told(cli: Cli, made: TriedItem, did: string, name: string, dryRun: boolean): void {
+function printTried(cli: Cli, made: TriedItem, did: string, name: string, dryRun: boolean): void {
   if (cli.flags.json) {
     cli.term.printJson(made);
     if (made.fault) cli.exitCode = 1;

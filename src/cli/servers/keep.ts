@@ -74,7 +74,7 @@ export function defineKeeping(command: Command, cli: Cli): void {
     .description("connect again, and read what it offers")
     .action(async (name: string) => {
       const api = await cli.connect("admin");
-      told(cli, await api.post<TriedItem>(pathOf(name, "/restart"), {}), "restarted");
+      printTried(cli, await api.post<TriedItem>(pathOf(name, "/restart"), {}), "restarted");
     });
   command
     .command("set <name>")
@@ -194,10 +194,10 @@ async function set(cli: Cli, name: string, o: SetOptions): Promise<void> {
   if (Object.keys(body).length === 0)
     throw usage("nothing to change", "see ostiary servers set --help");
   const api = await cli.connect("admin");
-  told(cli, (await api.request<TriedItem>("PATCH", pathOf(name), { body })).body, "changed");
+  printTried(cli, (await api.request<TriedItem>("PATCH", pathOf(name), { body })).body, "changed");
 }
 
-function told(cli: Cli, tried: TriedItem, did: string): void {
+function printTried(cli: Cli, tried: TriedItem, did: string): void {
   if (cli.flags.json) {
     cli.term.printJson(tried);
     if (tried.fault) cli.exitCode = 1;

@@ -11,9 +11,9 @@ export interface CodePower {
 interface ProgramToRun {
   readonly source: string;
   /** Serves `call(name, arguments)`; the signal fires when the program is over. */
-  call(name: string, given: JsonObject, signal: AbortSignal): Promise<ToldToProgram>;
+  call(name: string, given: JsonObject, signal: AbortSignal): Promise<ProgramAnswer>;
   /** Serves `tools.find(query, options)`. */
-  find(query: string, options: JsonObject): Promise<ToldToProgram>;
+  find(query: string, options: JsonObject): Promise<ProgramAnswer>;
 }
 
-type ToldToProgram = { readonly value: Json } | { readonly fault: JsonObject };
+type ProgramAnswer = { readonly value: Json } | { readonly fault: JsonObject };

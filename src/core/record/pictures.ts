@@ -12,7 +12,9 @@ export function withoutPictures(output: Json): Json {
   if (!Array.isArray(blocks) || !(blocks as readonly Json[]).some(isLarge)) return output;
   return {
     ...output,
-    $content: (blocks as readonly Json[]).map((block) => (isLarge(block) ? told(block) : block)),
+    $content: (blocks as readonly Json[]).map((block) =>
+      isLarge(block) ? described(block) : block,
+    ),
   };
 }
 
@@ -22,7 +24,7 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 const isLarge = (block: Json): block is JsonObject & { readonly data: string } =>
   isObject(block) && typeof block["data"] === "string" && block["data"].length > MAX_KEPT;
 
-function told(block: JsonObject & { readonly data: string }): JsonObject {
+function described(block: JsonObject & { readonly data: string }): JsonObject {
   const bytes = Math.floor((block.data.length * 3) / 4);
   const type = typeof block["mimeType"] === "string" ? block["mimeType"] : "data";
   return { type: "text", text: `[${type}, ${bytes} bytes, not kept in the record]` };

@@ -69,10 +69,10 @@ async function finish(
 
 function caught(call: Call, cause: unknown, notes: JsonObject, p: ExternalRunnerPowers): RunResult {
   // The API's own description of a failure, where it sent one.
-  const told = cause instanceof UpstreamFault && "told" in cause ? cause.told : cause;
-  if (told instanceof AppError) return failure(withoutSecrets(told.fault, p), notes);
-  if (told instanceof UpstreamFault)
-    return failure(faultOfUpstream(told, asAsked(call.tool), p), notes);
+  const failed = cause instanceof UpstreamFault && "apiError" in cause ? cause.apiError : cause;
+  if (failed instanceof AppError) return failure(withoutSecrets(failed.fault, p), notes);
+  if (failed instanceof UpstreamFault)
+    return failure(faultOfUpstream(failed, asAsked(call.tool), p), notes);
   if (!call.signal.aborted) p.report(call, cause);
   const exhausted = exhaustedBy(cause);
   if (exhausted !== null) return exhaustedFailure(exhausted, notes);

@@ -75,7 +75,7 @@ async function finish(
           ...(hides ? { hiddenCharacters: true } : {}),
         };
   const error = failed
-    ? ({ code: "EXECUTION_FAILED", reason: "tool_error", message: saidBy(answer) } as const)
+    ? ({ code: "EXECUTION_FAILED", reason: "tool_error", message: messageOf(answer) } as const)
     : null;
   return { output: answer, recorded, error, metadata };
 }
@@ -86,17 +86,17 @@ function hidesText(output: Json): boolean {
   return Object.values(output).some(hidesText);
 }
 
-const MAX_SAID = 1_000;
+const MAX_MESSAGE = 1_000;
 /** At most this much of a server's message is read. */
 const MAX_RPC = 16_384;
 
 /** The tool's own words for what went wrong. */
-function saidBy(output: Json): string {
+function messageOf(output: Json): string {
   const texts = unpackResult(output).content.flatMap((block) =>
     block.type === "text" ? [block.text] : [],
   );
-  const said = texts.join("\n").trim() || "the tool says that it failed, and not why";
-  return said.length > MAX_SAID ? `${said.slice(0, MAX_SAID)}…` : said;
+  const detail = texts.join("\n").trim() || "the tool says that it failed, and not why";
+  return detail.length > MAX_MESSAGE ? `${detail.slice(0, MAX_MESSAGE)}…` : detail;
 }
 
 async function caught(
@@ -138,18 +138,18 @@ export function faultOfUpstream(
   { masker }: Pick<McpRunnerPowers, "masker">,
 ): Fault {
   const server = tool?.route?.server ?? "the server";
-  const said = masker.shownText(cause.message);
+  const detail = masker.shownText(cause.message);
   if (cause.rpc)
     return {
       code: "EXECUTION_FAILED",
       reason: "upstream_error",
-      message: `${server}: ${masker.shownText(cause.rpc.message.slice(0, MAX_RPC)).slice(0, MAX_SAID)}`,
+      message: `${server}: ${masker.shownText(cause.rpc.message.slice(0, MAX_RPC)).slice(0, MAX_MESSAGE)}`,
     };
   if (cause.kind === "unauthorized")
     return {
       code: "UNAUTHORIZED",
       reason: "upstream_login",
-      message: `${server} asks for a login: ${said}`,
+      message: `${server} asks for a login: ${detail}`,
       remedy: `ostiary servers login ${server}`,
     };
   const isRead = tool?.effects === "read_only" || tool?.effects === "essential_health_check";
@@ -157,14 +157,14 @@ export function faultOfUpstream(
     return {
       code: "OUTCOME_UNKNOWN",
       reason: "answer_lost",
-      message: `the call reached ${server}, but no usable answer came back: ${said}`,
+      message: `the call reached ${server}, but no usable answer came back: ${detail}`,
       remedy: "check the tool's effect before you run it again",
     };
   const broken = cause.kind === "protocol" || cause.kind === "too_large";
   return {
     code: "EXECUTION_FAILED",
     reason: broken ? "upstream_protocol" : "upstream_unavailable",
-    message: `Execution error: ${server}: ${said}`,
+    message: `Execution error: ${server}: ${detail}`,
     remedy: broken
       ? "an administrator sees more with: ostiary servers logs"
       : "try again later; an administrator sees why with: ostiary servers show",

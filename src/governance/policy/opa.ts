@@ -91,12 +91,12 @@ function judged(
   const allow = answer.allow === true;
   if (allow && !explain) return { allow, reasons: [], version, ...id };
   const value = answer.allow === undefined ? undefined : fromJson(answer.allow);
-  const told = whereFrom(() =>
+  const traced = whereFrom(() =>
     allow ? { reasons: [], ...set.approval(input) } : set.refusal(value, input, explain),
   );
-  const said = typeof answer.allow === "boolean" && answer.reasons !== undefined;
-  const reasons = said && !allow ? sentences(fromJson(answer.reasons)) : told.reasons;
-  return { ...told, allow, reasons, version, ...id };
+  const isComplete = typeof answer.allow === "boolean" && answer.reasons !== undefined;
+  const reasons = isComplete && !allow ? sentences(fromJson(answer.reasons)) : traced.reasons;
+  return { ...traced, allow, reasons, version, ...id };
 }
 
 /** The answer stands whether or not its place is found. */

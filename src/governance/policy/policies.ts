@@ -85,11 +85,11 @@ function withTrial(
 function compared(decided: PolicyDecision, trial: PolicyDecision | null): PolicyJudgement {
   if (trial === null || trial.allow === decided.allow) return decided;
   const { version, allow, reasons, rule } = trial;
-  const said =
+  const summary =
     reasons.length > 0
       ? reasons.join("; ")
       : `the policy in trial ${allow ? "allows it" : "does not allow it"}`;
-  const reason = rule === undefined ? said : `${said} (${rule})`;
+  const reason = rule === undefined ? summary : `${summary} (${rule})`;
   return { ...decided, shadow: { version, verdict: allow ? "allow" : "deny", reason } };
 }
 

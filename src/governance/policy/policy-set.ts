@@ -219,16 +219,16 @@ export class PolicySet {
     explain: boolean,
   ): Pick<PolicyDecision, "reasons" | "rule" | "ruleText" | "read"> {
     const strange = strangeAnswer(this.#path, answer);
-    const said = strange === null && this.#reasons ? this.#ask(this.#reasons, input, true) : null;
-    const reasons = strange === null ? sentences(said?.value) : [strange];
-    const place = said && this.reasonsPath && reasonRule(said.explanation, this.reasonsPath);
+    const given = strange === null && this.#reasons ? this.#ask(this.#reasons, input, true) : null;
+    const reasons = strange === null ? sentences(given?.value) : [strange];
+    const place = given && this.reasonsPath && reasonRule(given.explanation, this.reasonsPath);
     if (place && !explain) return { reasons, rule: placeOf(place) };
     const { explanation } = this.#ask(this.#allow, input, true);
     const at = place ?? refusingRule(explanation, this.#path) ?? this.#first;
     if (!explain) return { reasons, rule: placeOf(at) };
     return {
       reasons,
-      ...this.#told(at, [...(said?.explanation.visits ?? []), ...explanation.visits], input),
+      ...this.#traced(at, [...(given?.explanation.visits ?? []), ...explanation.visits], input),
     };
   }
 
@@ -236,10 +236,10 @@ export class PolicySet {
   approval(input: PolicyInput): Pick<PolicyDecision, "rule" | "ruleText" | "read"> {
     const { explanation } = this.#ask(this.#allow, input, true);
     const at = allowingRule(explanation, this.#path) ?? this.#first;
-    return this.#told(at, explanation.visits, input);
+    return this.#traced(at, explanation.visits, input);
   }
 
-  #told(at: Location, visits: Explanation["visits"], input: PolicyInput) {
+  #traced(at: Location, visits: Explanation["visits"], input: PolicyInput) {
     const { modules } = this.#policy;
     const text = ruleText(modules, at);
     const read = partsRead(modules, visits, { input: fromJson(input), data: this.#whole });

@@ -61,8 +61,8 @@ export async function drawDiagram({
       hash?: { loc?: { first_line?: number }; line?: number };
     };
     const text = String(message ?? str ?? cause);
-    const told = /line:? (\d+)/i.exec(text)?.[1];
-    const line = told !== undefined ? Number(told) : (hash?.loc?.first_line ?? null);
+    const lineText = /line:? (\d+)/i.exec(text)?.[1];
+    const line = lineText !== undefined ? Number(lineText) : (hash?.loc?.first_line ?? null);
     return { error: text, line };
   }
 }

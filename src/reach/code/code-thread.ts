@@ -86,11 +86,12 @@ function valueOf(
 }
 
 function threw(error: QuickJSHandle, describe?: QuickJSHandle): void {
-  const told = overworked() || !describe ? null : vm.callFunction(describe, vm.undefined, error);
+  const description =
+    overworked() || !describe ? null : vm.callFunction(describe, vm.undefined, error);
   if (overworked()) return fail("work", "");
   // Without memory not even an error can be created.
-  if (!told || told.error || isNull(error)) return fail("memory", "");
-  const message = vm.getString(told.value);
+  if (!description || description.error || isNull(error)) return fail("memory", "");
+  const message = vm.getString(description.value);
   fail(message.startsWith("InternalError: out of memory") ? "memory" : "threw", message);
 }
 

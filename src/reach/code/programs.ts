@@ -205,8 +205,8 @@ function failed(
   printed: readonly string[],
   limits: ProgramLimits,
 ): AppError {
-  const said = printed.slice(-SHOWN_LINES).join("\n").slice(-SHOWN_CHARACTERS).toWellFormed();
-  const after = said === "" ? "" : `\nIt printed last:\n${said}`;
+  const output = printed.slice(-SHOWN_LINES).join("\n").slice(-SHOWN_CHARACTERS).toWellFormed();
+  const after = output === "" ? "" : `\nIt printed last:\n${output}`;
   const fault = (reason: string, text: string, remedy: string): AppError =>
     new AppError("EXECUTION_FAILED", reason, text + after, { remedy });
   const total: Record<typeof why, () => AppError> = {

@@ -89,9 +89,9 @@ function collectParameters(
     if (list.length > MAX_PARAMETERS)
       throw noteOf(at, `expected at most ${MAX_PARAMETERS} parameters, got ${list.length}`);
     (list as readonly Json[]).forEach((one, index) => {
-      const told = resolved(document, one, `${at}/${index}`);
-      if (!("value" in told)) throw noteOf(told.path, told.message);
-      found.set(JSON.stringify([told.value["in"], told.value["name"]]), told);
+      const resolution = resolved(document, one, `${at}/${index}`);
+      if (!("value" in resolution)) throw noteOf(resolution.path, resolution.message);
+      found.set(JSON.stringify([resolution.value["in"], resolution.value["name"]]), resolution);
     });
   }
   return [...found.values()];
@@ -164,9 +164,9 @@ function bodyOf(
   conversion: Conversion,
 ): BodyGiven | null {
   if (value["requestBody"] === undefined) return null;
-  const told = resolved(document, value["requestBody"], `${at}/requestBody`);
-  if (!("value" in told)) throw noteOf(told.path, told.message);
-  const { content, required: isRequired, description } = told.value;
+  const resolution = resolved(document, value["requestBody"], `${at}/requestBody`);
+  if (!("value" in resolution)) throw noteOf(resolution.path, resolution.message);
+  const { content, required: isRequired, description } = resolution.value;
   const kinds = isObject(content) ? Object.keys(content) : [];
   const required = isRequired === true;
   const mediaType =
@@ -176,8 +176,8 @@ function bodyOf(
     (kinds.includes("*/*") ? "*/*" : undefined);
   if (mediaType === undefined || !isObject(content)) {
     const message = `a body of ${kinds.join(", ") || "no kind"} cannot be sent; JSON, forms and text can`;
-    if (required) throw noteOf(`${told.at}/content`, message);
-    conversion.notes.push({ path: `${told.at}/content`, message });
+    if (required) throw noteOf(`${resolution.at}/content`, message);
+    conversion.notes.push({ path: `${resolution.at}/content`, message });
     return null;
   }
   const inner = content[mediaType];
@@ -185,7 +185,7 @@ function bodyOf(
   const schema =
     isText(mediaType) && !isJson(mediaType)
       ? { type: "string" }
-      : convertSchema(given, `${told.at}/content${pointer(mediaType)}/schema`, conversion);
+      : convertSchema(given, `${resolution.at}/content${pointer(mediaType)}/schema`, conversion);
   const kind = mediaType === "*/*" ? "application/json" : mediaType;
   return {
     mediaType: kind,

@@ -239,10 +239,13 @@ function wordsOf({ summary, description, deprecated }: JsonObject, method: strin
   const texts = [summary, description].filter(
     (text): text is string => typeof text === "string" && text.trim() !== "",
   );
-  const told = texts.join("\n\n") || `${method} ${path}`;
+  const fullText = texts.join("\n\n") || `${method} ${path}`;
   return {
     title: typeof summary === "string" && summary !== "" ? shortened(summary, MAX_TITLE) : null,
-    description: shortened(deprecated === true ? `Deprecated. ${told}` : told, MAX_DESCRIPTION),
+    description: shortened(
+      deprecated === true ? `Deprecated. ${fullText}` : fullText,
+      MAX_DESCRIPTION,
+    ),
   };
 }
 
@@ -267,8 +270,8 @@ function outputOf(document: ApiDocument, value: JsonObject, at: string): JsonObj
     ? Object.keys(responses).find((code) => /^2/.test(code))
     : undefined;
   if (status === undefined || !isObject(responses)) return null;
-  const told = resolved(document, responses[status], `${at}/responses${pointer(status)}`);
-  const content = "value" in told ? told.value["content"] : undefined;
+  const resolution = resolved(document, responses[status], `${at}/responses${pointer(status)}`);
+  const content = "value" in resolution ? resolution.value["content"] : undefined;
   const mediaType = isObject(content) ? Object.keys(content).find(isJson) : undefined;
   if (mediaType === undefined || !isObject(content)) return null;
   const inner: Json | undefined = content[mediaType];

@@ -14,10 +14,10 @@ export type Clean = (text: string) => string;
 
 /** A response that reports trouble of the server: it counts against its breaker. */
 export class StatusFault extends UpstreamFault {
-  readonly told: AppError;
-  constructor(told: AppError) {
-    super("protocol", told.message, { dispatched: true });
-    this.told = told;
+  readonly apiError: AppError;
+  constructor(apiError: AppError) {
+    super("protocol", apiError.message, { dispatched: true });
+    this.apiError = apiError;
   }
 }
 
@@ -99,10 +99,11 @@ function jsonOf(text: string): { readonly value: Json } | { readonly fault: stri
 async function failureOf(response: EgressResponse, clean: Clean): Promise<Error> {
   const { status, headers } = response;
   const bytes = await collect(response, MAX_ERROR_BYTES);
-  const said = clean(textOf(bytes, headers["content-type"] ?? null) ?? "").trim();
-  const shown = said.length > MAX_ERROR_CHARS ? `${said.slice(0, MAX_ERROR_CHARS)}…` : said;
+  const bodyText = clean(textOf(bytes, headers["content-type"] ?? null) ?? "").trim();
+  const shown =
+    bodyText.length > MAX_ERROR_CHARS ? `${bodyText.slice(0, MAX_ERROR_CHARS)}…` : bodyText;
   const wait = status === 429 || status === 503 ? retryAfter(headers["retry-after"]) : null;
-  const told = new AppError(
+  const apiError = new AppError(
     "EXECUTION_FAILED",
     reasonOf(status),
     `the API answered ${status}${shown === "" ? "" : `: ${shown}`}`,
@@ -111,7 +112,7 @@ async function failureOf(response: EgressResponse, clean: Clean): Promise<Error>
       ...(wait === null ? {} : { retryAfterSeconds: wait }),
     },
   );
-  return status >= 500 || status === 429 ? new StatusFault(told) : told;
+  return status >= 500 || status === 429 ? new StatusFault(apiError) : apiError;
 }
 
 function reasonOf(status: number): string {

@@ -19,18 +19,18 @@ export function proofsOf(document: ApiDocument, notes: Note[]): Map<string, Proo
   const found = new Map<string, Proof>();
   for (const [scheme, given] of Object.entries(isObject(schemes) ? schemes : {})) {
     const at = pointer("components", "securitySchemes", scheme);
-    const told = resolved(document, given, at);
-    const proof = "value" in told ? proofOf(scheme, told.value) : null;
+    const resolution = resolved(document, given, at);
+    const proof = "value" in resolution ? proofOf(scheme, resolution.value) : null;
     if (proof) found.set(scheme, proof);
     else
       notes.push(
-        "value" in told
+        "value" in resolution
           ? {
               path: at,
               message:
                 "this kind of authorization cannot be had here; add a header to the server by hand",
             }
-          : told,
+          : resolution,
       );
   }
   return found;

@@ -43,17 +43,17 @@ export function anthropic(settings: ModelSettings, name: string, exchange: Excha
       logLevel: "off",
       fetch: fetchThrough(exchange, request.onText !== undefined, failed),
     });
-    const said = spoken(name, request);
+    const reply = spoken(name, request);
     const params = { model, ...paramsOf(name, request) };
     try {
-      if (!request.onText) return whole(name, said, request, await client.messages.create(params));
+      if (!request.onText) return whole(name, reply, request, await client.messages.create(params));
       return await streamed(
-        { name, said, request },
+        { name, reply, request },
         await client.messages.create({ ...params, stream: true }),
       );
     } catch (cause) {
       // The SDK wraps the error of the egress guard.
-      throw translated(name, failed.cause ?? cause, said.text);
+      throw translated(name, failed.cause ?? cause, reply.text);
     }
   };
 
@@ -88,20 +88,20 @@ function translated(name: string, cause: unknown, partial: string): unknown {
 
 function whole(
   name: string,
-  said: Spoken,
+  reply: Spoken,
   request: GenerateRequest,
   message: Anthropic.Message,
 ): AdapterAnswer<"generate"> {
   // The SDK reads JSON of any kind.
   if (!Array.isArray(message.content)) throw notUnderstood(name, "content");
   for (const [at, block] of message.content.entries()) {
-    if (block.type === "text") said.say(block.text);
+    if (block.type === "text") reply.say(block.text);
     if (block.type !== "tool_use") continue;
     const json = JSON.stringify(block.input);
-    if (isAnswer(request, block.name)) said.say(json);
-    else said.call(String(at), { id: block.id, name: block.name, json });
+    if (isAnswer(request, block.name)) reply.say(json);
+    else reply.call(String(at), { id: block.id, name: block.name, json });
   }
-  return ended(name, said, message);
+  return ended(name, reply, message);
 }
 
 /** The one tool that a wanted shape is asked for with: its arguments are the answer. */
@@ -110,12 +110,12 @@ const isAnswer = ({ schema }: GenerateRequest, tool: string): boolean =>
 
 interface Streaming {
   readonly name: string;
-  readonly said: Spoken;
+  readonly reply: Spoken;
   readonly request: GenerateRequest;
 }
 
 async function streamed(
-  { name, said, request }: Streaming,
+  { name, reply, request }: Streaming,
   events: AsyncIterable<Event>,
 ): Promise<AdapterAnswer<"generate">> {
   let message: Anthropic.Message | null = null;
@@ -127,30 +127,31 @@ async function streamed(
     else if (event.type === "content_block_start" && event.content_block.type === "tool_use") {
       const { id, name: tool } = event.content_block;
       if (isAnswer(request, tool)) shaped.add(event.index);
-      else said.call(String(event.index), { id, name: tool });
+      else reply.call(String(event.index), { id, name: tool });
     } else if (event.type === "content_block_delta") {
       const { delta, index } = event;
-      if (delta.type === "text_delta") said.say(delta.text);
-      else if (delta.type === "input_json_delta" && shaped.has(index)) said.say(delta.partial_json);
+      if (delta.type === "text_delta") reply.say(delta.text);
+      else if (delta.type === "input_json_delta" && shaped.has(index))
+        reply.say(delta.partial_json);
       else if (delta.type === "input_json_delta")
-        said.call(String(index), { json: delta.partial_json });
+        reply.call(String(index), { json: delta.partial_json });
     } else if (event.type === "message_delta" && message) {
       message.stop_reason = event.delta.stop_reason;
       message.usage.output_tokens = event.usage.output_tokens;
     } else if (event.type === "message_stop") complete = true;
   }
-  if (!message) throw notUnderstood(name, "a message", said.text);
-  if (!complete) throw cut(name, said.text);
-  return ended(name, said, message);
+  if (!message) throw notUnderstood(name, "a message", reply.text);
+  if (!complete) throw cut(name, reply.text);
+  return ended(name, reply, message);
 }
 
 function ended(
   name: string,
-  said: Spoken,
+  reply: Spoken,
   { model, stop_reason: reason, usage }: Anthropic.Message,
 ): AdapterAnswer<"generate"> {
-  if (reason === "refusal") throw refused(name, said.text);
-  return said.answer({
+  if (reason === "refusal") throw refused(name, reply.text);
+  return reply.answer({
     model,
     usage: { input: inputOf(usage), output: usage.output_tokens },
     finish: reason === "max_tokens" ? "length" : "stop",
@@ -216,16 +217,16 @@ function messagesOf(name: string, messages: readonly ModelMessage[]): Anthropic.
 function blocksOf(name: string, message: ModelMessage): Anthropic.ContentBlockParam[] {
   if (message.role === "tool")
     return [{ type: "tool_result", tool_use_id: message.callId, content: message.content }];
-  const said = message.content === "" ? [] : [{ type: "text" as const, text: message.content }];
+  const texts = message.content === "" ? [] : [{ type: "text" as const, text: message.content }];
   if (message.role === "user")
-    return [...(message.images ?? []).map((image) => imageBlock(name, image)), ...said];
+    return [...(message.images ?? []).map((image) => imageBlock(name, image)), ...texts];
   const calls = (message.calls ?? []).map(({ id, name: tool, arguments: input }) => ({
     type: "tool_use" as const,
     id,
     name: tool,
     input,
   }));
-  return [...said, ...calls];
+  return [...texts, ...calls];
 }
 
 function imageBlock(name: string, { mime, bytes }: ModelImage): Anthropic.ImageBlockParam {

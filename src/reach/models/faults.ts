@@ -7,7 +7,7 @@ const TOO_LONG =
 const REFUSED = /content[ _-]?(filter|policy|management)|safety|moderation|refus/i;
 /** Status codes that stay the same with a retry. */
 const NEVER = new Set([501, 505]);
-const MAX_SAID = 300;
+const MAX_MESSAGE = 300;
 
 /** again: the same model, after a while. next: another model may do better. no: the request is at fault. */
 type Then = "again" | "next" | "no";
@@ -28,9 +28,9 @@ export function providerFault(
   text: string,
   { retryAfter, partial }: { retryAfter?: string | undefined; partial?: string } = {},
 ): ProviderFault {
-  const said = saidBy(text);
+  const reply = messageIn(text);
   const { code, reason, remedy, then } = meaningOf(name, status, text);
-  const message = `the provider of ${name} answered ${status}${said === "" ? "" : `: ${said}`}`;
+  const message = `the provider of ${name} answered ${status}${reply === "" ? "" : `: ${reply}`}`;
   const seconds = then === "again" ? secondsOf(retryAfter) : null;
   const fault = {
     code,
@@ -175,10 +175,10 @@ export function allFailed(failures: readonly Failure[], then: Then): unknown {
 function triedWords(failures: readonly Failure[]): string {
   const times = new Map<string, number>();
   for (const { model, cause } of failures) {
-    const told = `${model}: ${faultOf(cause).message}`;
-    times.set(told, (times.get(told) ?? 0) + 1);
+    const line = `${model}: ${faultOf(cause).message}`;
+    times.set(line, (times.get(line) ?? 0) + 1);
   }
-  return [...times].map(([told, n]) => (n === 1 ? told : `${told} (${n} times)`)).join("; ");
+  return [...times].map(([line, n]) => (n === 1 ? line : `${line} (${n} times)`)).join("; ");
 }
 
 const partialOf = (text: string | undefined): Json =>
@@ -193,15 +193,15 @@ function secondsOf(header: string | undefined): number | null {
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : null;
 }
 
-function saidBy(text: string): string {
-  let said = text;
+function messageIn(text: string): string {
+  let reply = text;
   try {
     const body = JSON.parse(text) as { error?: { message?: unknown } | string; message?: unknown };
     const message =
       typeof body.error === "object" ? body.error.message : (body.error ?? body.message);
-    if (typeof message === "string") said = message;
+    if (typeof message === "string") reply = message;
   } catch {
     // Not JSON: the text itself.
   }
-  return said.replaceAll(/\s+/g, " ").trim().slice(0, MAX_SAID);
+  return reply.replaceAll(/\s+/g, " ").trim().slice(0, MAX_MESSAGE);
 }

@@ -116,9 +116,9 @@ export function completed(asked: Asked, answer: Completion): AdapterAnswer<"gene
   const { name, request } = asked;
   const choice = answer.choices?.[0];
   if (!choice?.message) throw notUnderstood(name, "a choice");
-  const said = spoken(name, request);
-  take(name, said, choice.message);
-  return ended(asked, said, answer, choice.finish_reason ?? null);
+  const reply = spoken(name, request);
+  take(name, reply, choice.message);
+  return ended(asked, reply, answer, choice.finish_reason ?? null);
 }
 
 /** A stream of events, assembled as it comes. */
@@ -127,7 +127,7 @@ export async function streamed(
   body: AsyncIterable<Uint8Array>,
 ): Promise<AdapterAnswer<"generate">> {
   const { name, request } = asked;
-  const said = spoken(name, request);
+  const reply = spoken(name, request);
   const seen: { -readonly [K in keyof Completion]: Completion[K] } = {};
   let finish: string | null = null;
   let done = false;
@@ -137,9 +137,9 @@ export async function streamed(
     events++;
     const text = data.toString("utf8");
     if (text === DONE) return void (done = true);
-    const chunk = chunkOf(name, text, said);
+    const chunk = chunkOf(name, text, reply);
     const choice = chunk.choices?.[0];
-    if (choice?.delta) take(name, said, choice.delta);
+    if (choice?.delta) take(name, reply, choice.delta);
     finish = choice?.finish_reason ?? finish;
     if (chunk.usage) seen.usage = chunk.usage;
     if (chunk.model !== undefined) seen.model = chunk.model;
@@ -151,32 +151,32 @@ export async function streamed(
     }
   } catch (cause) {
     if (cause instanceof UpstreamFault)
-      throw notUnderstood(name, "events that can be read", said.text);
+      throw notUnderstood(name, "events that can be read", reply.text);
     if (cause instanceof ProviderFault || !(cause instanceof AppError)) throw cause;
-    throw cut(name, said.text, cause);
+    throw cut(name, reply.text, cause);
   }
   if (events === 0) throw notUnderstood(name, "events");
-  if (!done && finish === null) throw cut(name, said.text);
-  return ended(asked, said, seen, finish);
+  if (!done && finish === null) throw cut(name, reply.text);
+  return ended(asked, reply, seen, finish);
 }
 
-function chunkOf(name: string, text: string, said: Spoken): Completion {
+function chunkOf(name: string, text: string, reply: Spoken): Completion {
   const chunk = parsed(text);
-  if (chunk === null) throw notUnderstood(name, "JSON in its stream", said.text);
+  if (chunk === null) throw notUnderstood(name, "JSON in its stream", reply.text);
   if (!chunk.error) return chunk;
   const { code } = chunk.error;
   const status = typeof code === "number" && code >= 400 && code < 600 ? code : 500;
-  throw providerFault(name, status, text, { partial: said.text });
+  throw providerFault(name, status, text, { partial: reply.text });
 }
 
-function take(name: string, said: Spoken, part: Part): void {
-  if (part.refusal) throw refused(name, said.text);
-  if (typeof part.content === "string") said.say(part.content);
-  for (const [at, call] of (part.tool_calls ?? []).entries()) said.call(...calledBy(call, at));
+function take(name: string, reply: Spoken, part: Part): void {
+  if (part.refusal) throw refused(name, reply.text);
+  if (typeof part.content === "string") reply.say(part.content);
+  for (const [at, call] of (part.tool_calls ?? []).entries()) reply.call(...calledBy(call, at));
   for (const { image_url: link } of part.images ?? []) {
     const [, mime, data] = /^data:(image\/[a-z0-9.+-]+);base64,(.*)$/s.exec(link?.url ?? "") ?? [];
     if (mime !== undefined && data !== undefined)
-      said.image({ mime, bytes: Buffer.from(data, "base64") });
+      reply.image({ mime, bytes: Buffer.from(data, "base64") });
   }
 }
 
@@ -192,12 +192,12 @@ function calledBy(
 
 function ended(
   { name, model: wanted }: Asked,
-  said: Spoken,
+  reply: Spoken,
   { model, usage }: Completion,
   finish: string | null,
 ): AdapterAnswer<"generate"> {
-  if (finish === "content_filter") throw refused(name, said.text);
-  return said.answer({
+  if (finish === "content_filter") throw refused(name, reply.text);
+  return reply.answer({
     model: model ?? wanted,
     usage: usage ? usageOf(usage) : null,
     finish: finish === "length" ? "length" : "stop",

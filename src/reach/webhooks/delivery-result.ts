@@ -23,19 +23,20 @@ export function deliveryChange(
   { waitsMs }: RetryRules,
 ): DeliveryChange & { attemptedAt: number } {
   const attempts = attemptsBefore + 1;
-  const told = {
+  const attempted = {
     attempts,
     lastStatus: answer.status,
     lastError: answer.error,
     response: answer.response,
     attemptedAt: now,
   };
-  if (isAccepted(answer.status)) return { ...told, state: "delivered", nextAt: now };
+  if (isAccepted(answer.status)) return { ...attempted, state: "delivered", nextAt: now };
   const wait = waitsMs[attempts - 1];
-  if (wait === undefined || answer.status === GONE) return { ...told, state: "dead", nextAt: now };
+  if (wait === undefined || answer.status === GONE)
+    return { ...attempted, state: "dead", nextAt: now };
   const wish = Math.min(answer.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
   return {
-    ...told,
+    ...attempted,
     state: "pending",
     nextAt: Math.round(now + Math.max(wait * (1 + JITTER * random), wish)),
   };

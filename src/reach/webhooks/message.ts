@@ -56,14 +56,14 @@ function detailsOf(event: LogEvent, p: MessagePowers): Fields {
     return { ...dataOf(event), reason };
   }
   if (APPROVAL_ACTIONS.includes(action)) {
-    const told = dataOf(event) as Fields;
-    return { ...told, url: p.linkTo(String(told["approvalId"])) };
+    const data = dataOf(event) as Fields;
+    return { ...data, url: p.linkTo(String(data["approvalId"])) };
   }
   if (MODE_ACTIONS.includes(action) || QUESTION_ACTIONS.includes(action))
     return dataOf(event) as Fields;
   const body = JSON.parse(event.body) as Fields;
-  const told = PLAIN.filter((name) => isPlain(body[name])).map((name) => [name, body[name]]);
-  return { ...(Object.fromEntries(told) as Fields), at: iso(event.at) };
+  const data = PLAIN.filter((name) => isPlain(body[name])).map((name) => [name, body[name]]);
+  return { ...(Object.fromEntries(data) as Fields), at: iso(event.at) };
 }
 
 const isEnd = (action: Action): boolean =>

@@ -46,11 +46,11 @@ export const createModel = endpoint({
     position: position.default(0),
   }),
   output: model,
-  async run({ name: called, settings: said, ...rest }, { caller, doors, reply }) {
+  async run({ name: called, settings: newSettings, ...rest }, { caller, doors, reply }) {
     const row = await doors.models.create(caller, {
       ...given(rest),
       name: called,
-      settings: said,
+      settings: newSettings,
     });
     reply.headers["Location"] = `/api/v1/models/${row.name}`;
     return view(row);
@@ -96,11 +96,11 @@ export const updateModel = endpoint({
     position: position.optional(),
   }),
   output: model,
-  run: async ({ name: called, settings: said, ...rest }, { caller, doors }) =>
+  run: async ({ name: called, settings: newSettings, ...rest }, { caller, doors }) =>
     view(
       await doors.models.update(caller, called, {
         ...given(rest),
-        ...(said === undefined ? {} : { settings: said }),
+        ...(newSettings === undefined ? {} : { settings: newSettings }),
       }),
     ),
 });

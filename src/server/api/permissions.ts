@@ -194,7 +194,7 @@ async function whyNothingRuns(
   for (const tool of tools.toSorted((a, b) => riskOf(a) - riskOf(b))) {
     const found = await doors.engine.explain(asked, { name: tool.name });
     const refusing = found?.gates.find(
-      ({ stage, verdict: said }) => said === "deny" && !OF_ARGUMENTS.has(stage),
+      ({ stage, verdict: kind }) => kind === "deny" && !OF_ARGUMENTS.has(stage),
     );
     if (found && !refusing) return null;
     why ??= refusing?.reason ?? "unknown";

@@ -7,7 +7,7 @@ const MAX_CALLS = 10_000;
 const DAY_MS = 86_400_000;
 
 const files = z.record(z.string().min(1).max(200), z.string()).describe("Texts by their path");
-const said = z.object({
+const decision = z.object({
   verdict: z.enum(["run", "ask", "no"]),
   stage: z.string().optional(),
   reason: z.string().optional(),
@@ -37,8 +37,8 @@ export const replayCalls = endpoint({
         tool: z.string(),
         userId: z.string(),
         at: time,
-        before: said,
-        after: said,
+        before: decision,
+        after: decision,
       }),
     ),
   }),

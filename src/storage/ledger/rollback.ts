@@ -49,10 +49,11 @@ async function differs(
   stored: CheckpointRow | null,
   { log, ledger }: Pick<Store, "log" | "ledger">,
 ): Promise<string | null> {
-  const said = `checkpoint ${kept.n}, made at event ${kept.seq},`;
+  const checkpoint = `checkpoint ${kept.n}, made at event ${kept.seq},`;
   if (!stored || stored.n < kept.n)
-    return `${said} is not in the database: it was put back to an older state`;
-  if (stored.n === kept.n && stored.line !== line) return `${said} is another one in the database`;
+    return `${checkpoint} is not in the database: it was put back to an older state`;
+  if (stored.n === kept.n && stored.line !== line)
+    return `${checkpoint} is another one in the database`;
   const archived = (await ledger.segments()).at(-1)?.toSeq ?? 0;
   for (const { tenantId, n, seq, hash } of kept.chains) {
     if (seq <= archived) continue;
@@ -63,7 +64,8 @@ async function differs(
       row.n === n &&
       row.hash === hash &&
       row.instanceId === kept.instanceId;
-    if (!same) return `${said} names event ${seq}, which is missing or another one in the database`;
+    if (!same)
+      return `${checkpoint} names event ${seq}, which is missing or another one in the database`;
   }
   return null;
 }

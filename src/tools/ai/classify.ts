@@ -52,7 +52,7 @@ export default defineTool({
       )
       .join("\n");
     const {
-      text: said,
+      text: reply,
       usage,
       ...answer
     } = await model.generate({
@@ -78,7 +78,7 @@ export default defineTool({
       untrusted: true,
       ...spent(answer),
     });
-    const { scores, reason } = answerOf(said);
+    const { scores, reason } = answerOf(reply);
     const scored = names
       .map((name) => ({ label: name, score: bounded(scores[name]) }))
       .sort((a, b) => b.score - a.score);
@@ -88,8 +88,9 @@ export default defineTool({
       : best > 0
         ? scored.slice(0, 1)
         : [];
-    const told = explain && typeof reason === "string" ? { reason: reason.slice(0, 2_000) } : {};
-    return { labels: scored, chosen: chosen.map((one) => one.label), ...told };
+    const explained =
+      explain && typeof reason === "string" ? { reason: reason.slice(0, 2_000) } : {};
+    return { labels: scored, chosen: chosen.map((one) => one.label), ...explained };
   },
 });
 
@@ -97,9 +98,9 @@ function bounded(score: unknown): number {
   return typeof score === "number" && Number.isFinite(score) ? Math.min(1, Math.max(0, score)) : 0;
 }
 
-function answerOf(said: string): { scores: Record<string, unknown>; reason?: unknown } {
+function answerOf(reply: string): { scores: Record<string, unknown>; reason?: unknown } {
   try {
-    const bare = bracedPart(said);
+    const bare = bracedPart(reply);
     const { scores, reason } = JSON.parse(bare) as { scores?: unknown; reason?: unknown };
     if (typeof scores === "object" && scores !== null)
       return { scores: scores as Record<string, unknown>, reason };

@@ -86,7 +86,7 @@ export default defineTool({
     if (wanted === undefined) return answerOf(first, first.usage);
     const faults = faultsOf(first.text, wanted);
     if ("json" in faults) return { ...answerOf(first, first.usage), json: faults.json };
-    const repair = `That does not fit: ${faults.told}. Answer again with JSON that fits the schema, and nothing else.`;
+    const repair = `That does not fit: ${faults.text}. Answer again with JSON that fits the schema, and nothing else.`;
     const second = await ask([
       { role: "user", content: prompt },
       { role: "assistant", content: first.text },
@@ -101,7 +101,7 @@ export default defineTool({
     if ("json" in again) return { ...answerOf(second, usage), json: again.json };
     throw toolError(
       "schema_not_satisfied",
-      `the model's answer does not fit the schema: ${again.told}`,
+      `the model's answer does not fit the schema: ${again.text}`,
       { remedy: "simplify the schema, describe the fields in the prompt, or use another model" },
     );
   },
@@ -112,18 +112,18 @@ function answerOf({ text, model, finishReason }: Generated, usage: Generated["us
 }
 
 /** Models like to wrap JSON in a fence. */
-function faultsOf(text: string, schema: JsonObject): { json: Json } | { told: string } {
+function faultsOf(text: string, schema: JsonObject): { json: Json } | { text: string } {
   const bare = withoutFence(text);
   let json: Json;
   try {
     json = JSON.parse(bare) as Json;
   } catch {
-    return { told: "it is not JSON" };
+    return { text: "it is not JSON" };
   }
   const errors = schemaErrors(schema, json);
   if (errors.length === 0) return { json };
   return {
-    told: errors
+    text: errors
       .slice(0, 3)
       .map(({ path, message }) => `${path || "/"} ${message}`)
       .join("; "),

@@ -97,9 +97,9 @@ export default defineTool({
     const { filesSearched, filesSkipped } = found;
     if (output === "matches")
       return { matches: found.matches, filesSearched, filesSkipped, truncated: found.truncated };
-    const told = found.files.slice(0, maxResults);
-    const truncated = found.incomplete || told.length < found.files.length;
-    return { files: told, filesSearched, filesSkipped, truncated };
+    const shown = found.files.slice(0, maxResults);
+    const truncated = found.incomplete || shown.length < found.files.length;
+    return { files: shown, filesSearched, filesSkipped, truncated };
   },
 });
 

@@ -44,9 +44,9 @@ export default defineTool({
       ...metadata,
     });
     context.note({ innerExecutionId: outcome.executionId, ...engine.taintFrom([outcome]) });
-    const told = innerResult(outcome);
-    if (told.fault === null) return told.output;
-    const { reason, message, ...rest } = told.fault;
-    throw toolError(reason, message, { ...rest, partial: told.partial });
+    const result = innerResult(outcome);
+    if (result.fault === null) return result.output;
+    const { reason, message, ...rest } = result.fault;
+    throw toolError(reason, message, { ...rest, partial: result.partial });
   },
 });

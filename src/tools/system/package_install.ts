@@ -126,22 +126,24 @@ export default defineTool({
 const sameName = (a: string, b: string): boolean => canonical(a) === canonical(b);
 const canonical = (name: string): string => name.toLowerCase().replaceAll(/[-_.]+/g, "-");
 
-function failure(manager: string, what: string, said: string): Error {
-  if (/EINTEGRITY|DO NOT MATCH THE HASHES|integrity checksum failed/i.test(said))
+function failure(manager: string, what: string, output: string): Error {
+  if (/EINTEGRITY|DO NOT MATCH THE HASHES|integrity checksum failed/i.test(output))
     return toolError(
       "integrity_mismatch",
       `${what}: what arrived is not what the registry promised`,
       { remedy: "do not use it; tell the operator of the registry" },
     );
   if (
-    /E404|ETARGET|No matching version|No matching distribution|Could not find a version/i.test(said)
+    /E404|ETARGET|No matching version|No matching distribution|Could not find a version/i.test(
+      output,
+    )
   )
     return toolError("package_not_found", `${manager} has no ${what} that can be installed here`, {
       remedy: "check name and version; packages without a built archive cannot be installed",
     });
   return toolError(
     "install_failed",
-    `${manager} could not install ${what}: ${cutToBytes(said.trim(), 1_000)}`,
+    `${manager} could not install ${what}: ${cutToBytes(output.trim(), 1_000)}`,
     { remedy: "see the message; the registry's hosts must be allowed in the governance files" },
   );
 }

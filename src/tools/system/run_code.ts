@@ -58,10 +58,10 @@ export default defineTool({
         const { executionId, status } = outcome;
         calls.push({ name, executionId, status });
         outcomes.push(outcome);
-        const told = plainInnerResult(outcome);
-        if (told.fault === null) return { value: told.output };
-        const soFar = told.partial === null ? {} : { result: told.partial };
-        return { fault: { ...told.fault, executionId, ...soFar } as unknown as JsonObject };
+        const result = plainInnerResult(outcome);
+        if (result.fault === null) return { value: result.output };
+        const soFar = result.partial === null ? {} : { result: result.partial };
+        return { fault: { ...result.fault, executionId, ...soFar } as unknown as JsonObject };
       },
       async find(query: string, options: JsonObject) {
         const { success, data, error } = found.safeParse(options);

@@ -103,10 +103,10 @@ async function* watched(
   tell: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
-  let told = 0;
+  let reported = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes - told >= STEP_BYTES) tell((told = bytes));
+    if (bytes - reported >= STEP_BYTES) tell((reported = bytes));
     yield chunk;
   }
 }

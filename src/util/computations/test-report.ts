@@ -142,13 +142,13 @@ function readGo(text: string): TestReport | null {
     .flatMap((line) => (line.startsWith("{") ? [object(json(line))] : []));
   if (events.length === 0) return null;
   const out: TestReport = { passed: 0, failed: 0, skipped: 0, failures: [] };
-  const said = new Map<string, string>();
+  const output = new Map<string, string>();
   for (const event of events) {
     const test = str(event["Test"]);
     const key = `${str(event["Package"])} ${test}`.trim();
     const action = str(event["Action"]);
     if (action === "output" || action === "build-output")
-      said.set(key, (said.get(key) ?? "") + str(event["Output"]));
+      output.set(key, (output.get(key) ?? "") + str(event["Output"]));
     if (test === "") {
       // A package that did not build has no tests.
       if (
@@ -156,7 +156,7 @@ function readGo(text: string): TestReport | null {
         !events.some((one) => one["Package"] === event["Package"] && one["Test"] !== undefined)
       ) {
         out.failed++;
-        out.failures.push({ name: key, message: cut(said.get(key) ?? "") });
+        out.failures.push({ name: key, message: cut(output.get(key) ?? "") });
       }
       continue;
     }
@@ -164,7 +164,7 @@ function readGo(text: string): TestReport | null {
     if (action === "skip") out.skipped++;
     if (action === "fail") {
       out.failed++;
-      out.failures.push({ name: key, message: cut(said.get(key) ?? "") });
+      out.failures.push({ name: key, message: cut(output.get(key) ?? "") });
     }
   }
   return out;

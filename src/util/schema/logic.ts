@@ -79,7 +79,7 @@ function oneOf(schema: JsonObject, branches: readonly Check[]): Check {
     for (const branch of branches)
       if (quietly(run, () => inPlace(branch, value, "", run, seen))) count++;
     if (count === 1) return true;
-    const told: Misfit = {
+    const overall: Misfit = {
       keyword: "oneOf",
       instancePath: path,
       message: "must match exactly one schema in oneOf",
@@ -87,15 +87,15 @@ function oneOf(schema: JsonObject, branches: readonly Check[]): Check {
       data: value,
       parentSchema: schema,
     };
-    return count === 0 ? explained(run, branches, told) : misfit(run, told);
+    return count === 0 ? explained(run, branches, overall) : misfit(run, overall);
   };
 }
 
 /** What is wrong with the branch that comes nearest; where none has the right type, all their types. */
-function explained(run: Run, branches: readonly Check[], told: Misfit): false {
+function explained(run: Run, branches: readonly Check[], overall: Misfit): false {
   const { misfits } = run;
   if (misfits === null) return false;
-  const { data, instancePath } = told;
+  const { data, instancePath } = overall;
   const each = branches.map((branch) => {
     run.misfits = [];
     branch(data, instancePath, run, null);
@@ -108,7 +108,7 @@ function explained(run: Run, branches: readonly Check[], told: Misfit): false {
   if (near) for (const one of near) misfit(run, one);
   else
     misfit(run, {
-      ...told,
+      ...overall,
       keyword: "type",
       params: {
         type: [
@@ -118,7 +118,7 @@ function explained(run: Run, branches: readonly Check[], told: Misfit): false {
         ],
       },
     });
-  return near ? misfit(run, told) : false;
+  return near ? misfit(run, overall) : false;
 }
 
 function condition({ schema, at, sub }: Place): Check {

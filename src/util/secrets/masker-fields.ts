@@ -37,9 +37,9 @@ export function valueBeside(object: JsonObject, kindOf: (name: string) => number
   const value = VALUES.find((name) => object[name] !== undefined);
   if (value === undefined) return null;
   for (const beside of NAMES) {
-    const told = object[beside];
-    if (typeof told !== "string" || told.length > 200) continue;
-    const kind = kindOf(lastWord(told));
+    const label = object[beside];
+    if (typeof label !== "string" || label.length > 200) continue;
+    const kind = kindOf(lastWord(label));
     if (kind === SECRET_FIELD || (kind >= CODE_FIELD && holdsSecret(kind, object[value] ?? null)))
       return value;
   }
@@ -47,7 +47,7 @@ export function valueBeside(object: JsonObject, kindOf: (name: string) => number
 }
 
 /** `password` of `#login input[name="password"]`. */
-const lastWord = (told: string): string => /([\w-]+)\W*$/.exec(told)?.[1] ?? told;
+const lastWord = (label: string): string => /([\w-]+)\W*$/.exec(label)?.[1] ?? label;
 
 /** A block of a result without its picture. */
 export function withoutData(block: Json): Json {
@@ -80,8 +80,8 @@ const PROGRAM_NAMES = ["command", "program", "cmd", "executable", "file", "bin"]
 
 export function programBeside(object: JsonObject): Program | null {
   for (const name of PROGRAM_NAMES) {
-    const told = object[name];
-    if (typeof told === "string") return programOf(told);
+    const label = object[name];
+    if (typeof label === "string") return programOf(label);
   }
   return null;
 }

@@ -50,24 +50,24 @@ export function parseTextQuery(text: string): TextQuery | string {
   while (rest !== "") {
     const not = /^-(?=\S)/.test(rest);
     if (not) rest = rest.slice(1);
-    let said: string;
+    let term: string;
     let prefix = false;
     if (rest.startsWith('"')) {
       const end = rest.indexOf('"', 1);
       if (end === -1) return 'a quotation mark is never closed: expected "words of a phrase"';
-      said = rest.slice(1, end);
+      term = rest.slice(1, end);
       rest = rest.slice(end + 1);
     } else {
-      said = /^[^\s"]+/.exec(rest)?.[0] ?? rest;
-      rest = rest.slice(said.length);
+      term = /^[^\s"]+/.exec(rest)?.[0] ?? rest;
+      rest = rest.slice(term.length);
     }
-    if (rest.startsWith("*") || said.endsWith("*")) {
+    if (rest.startsWith("*") || term.endsWith("*")) {
       prefix = true;
       if (rest.startsWith("*")) rest = rest.slice(1);
     }
-    const words = wordsOf(said);
+    const words = wordsOf(term);
     if (words.length === 0)
-      return `${JSON.stringify(said)} holds no letter and no digit to look for`;
+      return `${JSON.stringify(term)} holds no letter and no digit to look for`;
     (not ? none : all).push({ words, prefix });
     rest = rest.trimStart();
   }

@@ -16,7 +16,7 @@ export class TypeEnv {
   /** Under `with` the documents that rules see are not the known ones. */
   readonly isRelaxed: boolean;
   /** Where variables are kept when not here: a `with` does not limit their life. */
-  #keeper: TypeEnv | undefined;
+  #owner: TypeEnv | undefined;
 
   constructor(
     tree: RuleTree,
@@ -36,7 +36,7 @@ export class TypeEnv {
 
   relaxed(): TypeEnv {
     const env = new TypeEnv(this.tree, this.builtins, this, true);
-    env.#keeper = this.#keeper ?? this;
+    env.#owner = this.#owner ?? this;
     return env;
   }
 
@@ -45,7 +45,7 @@ export class TypeEnv {
   }
 
   putVar(name: string, type: Type): void {
-    (this.#keeper ?? this).#vars.set(name, type);
+    (this.#owner ?? this).#vars.set(name, type);
   }
 }
 

@@ -105,7 +105,7 @@ function watch<A extends Ability>(
   { name, settings }: Candidate,
 ): Watched {
   const started = performance.now();
-  const told: Record<string, number> = {};
+  const timings: Record<string, number> = {};
   const span = tracing.client(call, {
     name: SPAN.model(OPERATIONS[ability], name),
     attributes: {
@@ -117,9 +117,9 @@ function watch<A extends Ability>(
     },
   });
   return {
-    began: () => void (told[ATTR.firstChunk] = (performance.now() - started) / 1_000),
-    ended: (answer) => span.end({ ...told, ...usageOf(answer) }),
-    failed: (reason) => span.end(told, reason),
+    began: () => void (timings[ATTR.firstChunk] = (performance.now() - started) / 1_000),
+    ended: (answer) => span.end({ ...timings, ...usageOf(answer) }),
+    failed: (reason) => span.end(timings, reason),
   };
 }
 

@@ -132,7 +132,7 @@ async function run(
       const changes = await placed.collect({ stopped: stop.aborted || result.overfull });
       requireStarted(job.argv[0] ?? "", result);
       if (!stop.aborted && result.exitCode === 0) await packages.collect();
-      const told = await resultOf(job, result, changes, {
+      const answer = await resultOf(job, result, changes, {
         hosts,
         files,
         timedOut: timedOut(signal, limit),
@@ -142,7 +142,7 @@ async function run(
       });
       release(result.stdout);
       release(result.stderr);
-      return told;
+      return answer;
     } finally {
       packages.discard();
     }
@@ -213,9 +213,10 @@ function notFound(program: string): AppError {
 /** A program named by a path is looked for inside only, when it is started. */
 function requireStarted(program: string, { exitCode, stdout, stderr }: SandboxResult): void {
   if (!program.includes("/") || stdout.length > 0 || stderr.length > 8_192) return;
-  const said = new TextDecoder().decode(stderr).trim();
-  if (exitCode === 127 && said === `${program}: No such file or directory`) throw notFound(program);
-  if (exitCode === 126 && said.startsWith(`${program}: `))
+  const stderrText = new TextDecoder().decode(stderr).trim();
+  if (exitCode === 127 && stderrText === `${program}: No such file or directory`)
+    throw notFound(program);
+  if (exitCode === 126 && stderrText.startsWith(`${program}: `))
     throw new AppError(
       "EXECUTION_FAILED",
       "permission_denied",
@@ -374,9 +375,9 @@ async function resultOf(
 const MAX_NOTED = 20;
 
 function refusedNotes({ refused }: Changes): string[] {
-  const told = refused
+  const reported = refused
     .slice(0, MAX_NOTED)
     .map(({ path, reason }) => `not taken over: ${path} (${reason})`);
-  const more = refused.length - told.length;
-  return more > 0 ? [...told, `not taken over: ${more} more`] : told;
+  const more = refused.length - reported.length;
+  return more > 0 ? [...reported, `not taken over: ${more} more`] : reported;
 }

@@ -101,8 +101,8 @@ export async function commandVerdicts(
     await judgeOne({ ...j, findings }, command, programs);
     verdicts.push(verdictOf(command.text, findings, ruleWithout(j, programs)));
   }
-  const said = new Set(verdicts.map(({ message }) => message));
-  const rest = whole.filter(({ kind, message }) => kind !== "waive" && !said.has(message));
+  const messages = new Set(verdicts.map(({ message }) => message));
+  const rest = whole.filter(({ kind, message }) => kind !== "waive" && !messages.has(message));
   // What is found in the line alone: that it is not understood, or more than plain commands.
   const line = rest.filter(({ value }) => value === text);
   return line.length > 0 && !verdicts.some((one) => one.text === text && one.verdict !== "run")

@@ -16,14 +16,14 @@ type FindingText = Pick<ArgumentFinding, "reason" | "value" | "message" | "sugge
   rule: RuleSource;
 };
 
-export const denied = (j: Judging, said: FindingText): void => {
-  j.findings.push({ kind: "deny", path: j.at, ...said });
+export const denied = (j: Judging, finding: FindingText): void => {
+  j.findings.push({ kind: "deny", path: j.at, ...finding });
 };
 
-export const asked = (j: Judging, said: FindingText): void => {
-  j.findings.push({ kind: "ask", path: j.at, ...said });
+export const asked = (j: Judging, finding: FindingText): void => {
+  j.findings.push({ kind: "ask", path: j.at, ...finding });
 };
 
-export const waived = (j: Judging, said: FindingText): void => {
-  j.findings.push({ kind: "waive", path: j.at, ...said });
+export const waived = (j: Judging, finding: FindingText): void => {
+  j.findings.push({ kind: "waive", path: j.at, ...finding });
 };

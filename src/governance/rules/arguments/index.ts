@@ -164,14 +164,14 @@ function judgeContent(j: Judging, shown: string, tool: ToolArguments): void {
   const { treatment, rule } = tool.writingRule(mode);
   // The mode has decided that already.
   if (treatment === "run" || tool.usualRule(mode).treatment !== "run") return;
-  const said = { value: shown, suggestion: "write into $SCRATCH, which asks nobody", rule };
+  const details = { value: shown, suggestion: "write into $SCRATCH, which asks nobody", rule };
   if (treatment === "no")
     denied(j, {
-      ...said,
+      ...details,
       reason: "mode_forbids",
       message: `${quote(shown)} may not be written in mode ${mode}`,
     });
-  else asked(j, { ...said, reason: "path_asks", message: `it writes ${quote(shown)}` });
+  else asked(j, { ...details, reason: "path_asks", message: `it writes ${quote(shown)}` });
 }
 
 function judgeText(j: Judging, value: Json, { maxWriteBytes }: ToolArguments): boolean {

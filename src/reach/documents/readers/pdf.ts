@@ -25,15 +25,15 @@ export async function readPdf(
   }
   const info: Readonly<Record<string, unknown>> = (await getMeta(pdf).catch(() => ({ info: {} })))
     .info;
-  const told = (key: string): string | null =>
+  const infoOf = (key: string): string | null =>
     typeof info[key] === "string" && info[key].trim() !== "" ? info[key] : null;
   return {
     text: texts.join("\n\n"),
-    title: told("Title"),
-    byline: told("Author"),
-    published: dateOf(told("CreationDate")),
-    language: told("Language"),
-    description: told("Subject"),
+    title: infoOf("Title"),
+    byline: infoOf("Author"),
+    published: dateOf(infoOf("CreationDate")),
+    language: infoOf("Language"),
+    description: infoOf("Subject"),
     links: [],
     mime: "application/pdf",
     pages: pdf.numPages,

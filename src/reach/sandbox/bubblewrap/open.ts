@@ -50,7 +50,7 @@ export async function openProcess(shop: Workshop, job: OpenJob): Promise<Sandbox
 function endOf(
   { exitCode, oom, overfull, unbuilt }: Ended,
   stopped: boolean,
-  said: string,
+  output: string,
 ): SandboxEnd {
   if (stopped) return { exitCode: null, oom, reason: "it was stopped" };
   if (overfull) return { exitCode: null, oom, reason: "it put more on the disk than it may" };
@@ -58,9 +58,11 @@ function endOf(
   if (!unbuilt)
     return { exitCode, oom, reason: `it ended with exit code ${exitCode ?? "unknown"}` };
   // Only the launcher can end without an exit code, so the message is not that of a program inside.
-  const [, program, why = ""] = NO_EXEC.exec(said) ?? [];
+  const [, program, why = ""] = NO_EXEC.exec(output) ?? [];
   const reason =
-    program === undefined ? `the sandbox could not be built: ${said.trim()}` : `${program}: ${why}`;
+    program === undefined
+      ? `the sandbox could not be built: ${output.trim()}`
+      : `${program}: ${why}`;
   return { exitCode: null, oom, reason };
 }
 

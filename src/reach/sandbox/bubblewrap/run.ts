@@ -63,25 +63,25 @@ export async function runJob(shop: Workshop, job: SandboxJob): Promise<SandboxRe
 }
 
 /** Only the launcher can end without an exit code, so the message is not that of a program inside. */
-function notExecuted(said: string): { readonly stderr: Buffer; readonly exitCode: number } {
-  const [, program, why = ""] = NO_EXEC.exec(said) ?? [];
+function notExecuted(output: string): { readonly stderr: Buffer; readonly exitCode: number } {
+  const [, program, why = ""] = NO_EXEC.exec(output) ?? [];
   // The codes of a shell: 127 not found, 126 not executable.
   if (program !== undefined)
     return {
       stderr: Buffer.from(`${program}: ${why}\n`),
       exitCode: why.startsWith("No such") ? 127 : 126,
     };
-  if (NO_FOLDER.test(said))
+  if (NO_FOLDER.test(output))
     throw new AppError(
       "BAD_REQUEST",
       "invalid_arguments",
       "cwd: expected a folder that exists inside the sandbox",
-      { remedy: "name an existing folder", cause: new Error(said) },
+      { remedy: "name an existing folder", cause: new Error(output) },
     );
   throw new AppError(
     "UNAVAILABLE",
     "sandbox_unavailable",
     "The sandbox could not be built for this job.",
-    { remedy: "see `ostiary doctor` and the server's log", cause: new Error(said) },
+    { remedy: "see `ostiary doctor` and the server's log", cause: new Error(output) },
   );
 }

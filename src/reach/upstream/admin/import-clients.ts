@@ -144,7 +144,7 @@ function serverOf(called: string, entry: Json, path: string): ImportedServer | F
       ),
     ),
   ].filter((one) => secrets[one] === undefined);
-  const told = { ...rest, credentials: secrets, needs };
+  const common = { ...rest, credentials: secrets, needs };
   if (kind !== "stdio") {
     if (typeof url !== "string" || !/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
       return wrong(
@@ -153,7 +153,7 @@ function serverOf(called: string, entry: Json, path: string): ImportedServer | F
       );
     if (VARIABLE.test(url))
       return wrong("/url", "it holds a variable", "write its value, or put a secret into a header");
-    return { ...told, transport: { kind, url, headers: kept } };
+    return { ...common, transport: { kind, url, headers: kept } };
   }
   const { command, args = [], cwd } = entry;
   if (typeof command !== "string" || command.trim() === "")
@@ -169,7 +169,7 @@ function serverOf(called: string, entry: Json, path: string): ImportedServer | F
       `"${reveal(open)}" holds a variable`,
       "write its value, or give it in env",
     );
-  return { ...told, transport: { kind, argv, env: kept, ...(cwd === undefined ? {} : { cwd }) } };
+  return { ...common, transport: { kind, argv, env: kept, ...(cwd === undefined ? {} : { cwd }) } };
 }
 
 /** `${env:X}`, `${input:x}`, `${X}` and `${X:-otherwise}`, as the clients fill them in. */

@@ -234,10 +234,10 @@ export function readSettings(
   given: SettingsInput | undefined,
   former: ServerSettings = DEFAULT_SETTINGS,
 ): ServerSettings {
-  const said = Object.fromEntries(
+  const changes = Object.fromEntries(
     Object.entries(given ?? {}).filter(([, value]) => value !== undefined),
   );
-  return { ...former, ...said };
+  return { ...former, ...changes };
 }
 
 function refuse(faults: readonly FieldFault[]): void {

@@ -126,9 +126,11 @@ function effectsOf(
 function categoryOf(named: readonly string[], { description }: ForeignDefinition): Category {
   const byName = CATEGORY_WORDS.find(([, known]) => named.some((word) => known.has(word)));
   if (byName) return byName[0];
-  const told = wordsOf(description.slice(0, 300));
+  const described = wordsOf(description.slice(0, 300));
   // An unknown tool is most often a service on the web.
-  return CATEGORY_WORDS.find(([, known]) => told.some((word) => known.has(word)))?.[0] ?? "web";
+  return (
+    CATEGORY_WORDS.find(([, known]) => described.some((word) => known.has(word)))?.[0] ?? "web"
+  );
 }
 
 /** `browser_takeScreenshot` => browser, take, screenshot. */

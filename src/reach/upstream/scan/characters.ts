@@ -50,8 +50,8 @@ const BLOB = /(?:data:[\w/+.-]*;base64,)?[A-Za-z0-9+/_-]{40,}={0,2}/g;
 const HEX =
   /(?:0x)?(?:[0-9a-f]{2}){20,}|(?:\\x[0-9a-f]{2}){6,}|(?:%[0-9a-f]{2}){8,}|(?:&#x?[0-9a-f]+;){4,}/gi;
 
-export function findingsInCharacters(told: DefinitionText): Finding[] {
-  const { path, text } = told;
+export function findingsInCharacters(part: DefinitionText): Finding[] {
+  const { path, text } = part;
   const searched = withoutEmoji(text);
   const found: Finding[] = [];
   for (const [kind, severity, pattern, message] of RULES) {
@@ -67,7 +67,7 @@ export function findingsInCharacters(told: DefinitionText): Finding[] {
       excerpt: excerptOf(searched, match.index, match[0].length),
     });
   }
-  return UNREAD.test(path) ? found : [...found, ...encodedIn(told)];
+  return UNREAD.test(path) ? found : [...found, ...encodedIn(part)];
 }
 
 /** Tag characters are ASCII in disguise. */

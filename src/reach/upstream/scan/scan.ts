@@ -24,9 +24,9 @@ export function scan(
 ): readonly Finding[] {
   const findings: Finding[] = [];
   const others = otherNames(definition, known, server);
-  for (const told of textsOf(definition)) {
-    findings.push(...findingsInCharacters(told), ...findingsInWords(told), ...lengthOf(told));
-    if (!told.isName && told.path !== "/name") findings.push(...mentions(told, others));
+  for (const part of textsOf(definition)) {
+    findings.push(...findingsInCharacters(part), ...findingsInWords(part), ...lengthOf(part));
+    if (!part.isName && part.path !== "/name") findings.push(...mentions(part, others));
   }
   const rank = { danger: 0, warning: 1, info: 2 };
   return findings.sort((a, b) => rank[a.severity] - rank[b.severity]).slice(0, MAX_FINDINGS);
@@ -34,8 +34,8 @@ export function scan(
 
 /** The first dangerous finding; such a text is not shown without approval. */
 export function firstDanger(value: Json): Finding | null {
-  for (const told of textsIn([["", value]])) {
-    const found = [...findingsInCharacters(told), ...findingsInWords(told)];
+  for (const part of textsIn([["", value]])) {
+    const found = [...findingsInCharacters(part), ...findingsInWords(part)];
     const danger = found.find(({ severity }) => severity === "danger");
     if (danger) return danger;
   }

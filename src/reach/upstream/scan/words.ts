@@ -93,8 +93,8 @@ const ORDERS: readonly Order[] = [
 const CARRYING =
   /^(?:side ?note|conversation(?: history)?|chat(?: history| log)|message history|system prompt|system message|previous messages|prior messages|chain of thought|reasoning trace|tool list|available tools|tools list|model name|model id|user prompt|full prompt|raw prompt|hidden)$/;
 
-export function findingsInWords(told: DefinitionText): Finding[] {
-  const { path, text, isName } = told;
+export function findingsInWords(part: DefinitionText): Finding[] {
+  const { path, text, isName } = part;
   const read = asRead(isName ? text.replace(/([a-z])([A-Z])/g, "$1 $2") : text);
   const found: Finding[] = [];
   if (isName && /\/properties\/[^/]+$/.test(path) && CARRYING.test(read.trim()))
@@ -118,7 +118,7 @@ export function findingsInWords(told: DefinitionText): Finding[] {
         excerpt: excerptOf(read, match.index, match[0].length),
       });
   }
-  return isName ? found : [...found, ...linksIn(told)];
+  return isName ? found : [...found, ...linksIn(part)];
 }
 
 /** What is dangerous about a text that was hidden in another; null when nothing is. */

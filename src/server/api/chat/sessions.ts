@@ -201,7 +201,7 @@ export const exportSession = downloadEndpoint({
         : [
             `# ${session.title || session.id}`,
             ...rows.map(
-              ({ role, text: said }) => `**${role === "user" ? "You" : "Agent"}:** ${said}`,
+              ({ role, text: content }) => `**${role === "user" ? "You" : "Agent"}:** ${content}`,
             ),
           ].join("\n\n");
     return {

@@ -206,10 +206,10 @@ function startAgrees(start: Started, { seq }: LedgerRow, row: Row, older: boolea
   const stillOpen = row.end_seq === null;
   if (stillOpen && (row.status !== start.status || !isUnended(row))) return false;
   return OF_START.every((column) => {
-    const [had, told] = [stored(row, column), started(start, column)];
+    const [had, expected] = [stored(row, column), started(start, column)];
     // That of an earlier start stays where this one names none.
-    if (column.onRestart === "keep if null" && told === null && row.seq < seq) return true;
-    return same(had, told, column, older);
+    if (column.onRestart === "keep if null" && expected === null && row.seq < seq) return true;
+    return same(had, expected, column, older);
   });
 }
 
@@ -225,8 +225,8 @@ function endAgrees(end: Ended, { seq }: LedgerRow, row: Row, older: boolean): bo
 }
 
 /** Rows of earlier releases have nothing in columns that came later. */
-const same = (had: unknown, told: unknown, { isLater }: Column, older: boolean): boolean =>
-  had === told || (isLater && older && had === null);
+const same = (had: unknown, expected: unknown, { isLater }: Column, older: boolean): boolean =>
+  had === expected || (isLater && older && had === null);
 
 /** Every row must name events of its own execution. Answers how many there are. */
 async function compareRows(

@@ -11,12 +11,12 @@ import { filtered, olderThan, type ExecutionQuery } from "./executions.ts";
 import { stats } from "./figures.ts";
 import {
   endStatus,
-  saysSo,
+  containsText,
   UNSUCCESSFUL,
   type Looked,
   type Match,
   type OneUsers,
-  type Said,
+  type EndTexts,
 } from "./search.ts";
 
 export const SEARCH_LIMIT = 10_000;
@@ -31,9 +31,9 @@ export async function searchErrors(
   after: RowKey | undefined,
 ): Promise<Looked> {
   const looked = await newest(database, filter, after);
-  const said = await sayingSo(database, looked, text);
+  const ends = await endsWithText(database, looked, text);
   const matches = looked.seq.flatMap((seq, i): Match[] => {
-    const status = said.get(seq);
+    const status = ends.get(seq);
     return status === undefined ? [] : [{ seq, status, ms: looked.duration_ms[i] ?? 0 }];
   });
   const searched = looked.seq.length;
@@ -43,7 +43,7 @@ export async function searchErrors(
 }
 
 /** Those among unsuccessful ones that say `text`, by their numbers, with how each ended. */
-export async function sayingSo(
+export async function endsWithText(
   database: Database,
   looked: { readonly seq: readonly number[]; readonly error_seq: readonly (number | null)[] },
   text: string,
@@ -109,8 +109,8 @@ async function endsOf(
       isAmong(database, sql.ref(`${table}.seq`), seqs.slice(from, from + STRETCH)),
     );
     for (const { seq, body } of await some.execute()) {
-      const said = JSON.parse(body) as Said;
-      ends.set(seq, saysSo(said, text) ? endStatus(said) : null);
+      const end = JSON.parse(body) as EndTexts;
+      ends.set(seq, containsText(end, text) ? endStatus(end) : null);
     }
   }
   return ends;

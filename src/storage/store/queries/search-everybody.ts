@@ -5,7 +5,7 @@ import type { HistoryFilter, RowKey } from "../store.ts";
 import { arraysOf } from "./arrays.ts";
 import { filtered, seqOf } from "./executions.ts";
 import { stats } from "./figures.ts";
-import { SEARCH_LIMIT, sayingSo } from "./search-errors.ts";
+import { SEARCH_LIMIT, endsWithText } from "./search-errors.ts";
 import { endStatus, UNSUCCESSFUL, type Looked, type Match } from "./search.ts";
 
 const COLUMNS = ["seq", "status", "cancel_reason", "duration_ms", "end_seq", "error_seq"] as const;
@@ -29,9 +29,9 @@ export async function searchEverybody(
   rows = rows.where("seq", "<=", last);
   if (text !== undefined) rows = rows.where(UNSUCCESSFUL);
   const looked = await arraysOf(database, rows.orderBy("seq", "desc").limit(SEARCH_LIMIT), COLUMNS);
-  const said = text === undefined ? null : await sayingSo(database, looked, text);
+  const matching = text === undefined ? null : await endsWithText(database, looked, text);
   const matches = looked.seq.flatMap((seq, i): Match[] => {
-    if (said?.has(seq) === false) return [];
+    if (matching?.has(seq) === false) return [];
     const isOver = (looked.end_seq[i] ?? null) !== null;
     const cancelReason = looked.cancel_reason[i] ?? null;
     const status = isOver ? endStatus({ status: String(looked.status[i]), cancelReason }) : null;

@@ -7,7 +7,14 @@ import { traceKeyOf } from "../execution-fields.ts";
 import type { HistoryFilter, RowKey } from "../store.ts";
 import { arraysOf, isAmong } from "./arrays.ts";
 import { filtered, olderThan } from "./executions.ts";
-import { endStatus, saysSo, UNSUCCESSFUL, type Looked, type Match, type Said } from "./search.ts";
+import {
+  endStatus,
+  containsText,
+  UNSUCCESSFUL,
+  type Looked,
+  type Match,
+  type EndTexts,
+} from "./search.ts";
 
 /** Executions of one trace that are looked at, and bodies that are read at once; then others have their turn. */
 const [MOST, STRETCH] = [1_000, 250];
@@ -65,7 +72,10 @@ async function wantedOf(
       .execute();
     for (const { seq, start, end } of rows) {
       const isOfTrace = (JSON.parse(start) as { traceId?: string }).traceId === traceId;
-      if (isOfTrace && (text === undefined || saysSo(JSON.parse(end ?? "{}") as Said, text)))
+      if (
+        isOfTrace &&
+        (text === undefined || containsText(JSON.parse(end ?? "{}") as EndTexts, text))
+      )
         wanted.add(seq);
     }
   }

@@ -76,13 +76,13 @@ function sumOf(matches: readonly Match[]): Pick<Found, "figures" | "durations"> 
 }
 
 /** What an end's body says of these; what it leaves out is null. */
-export type Said = Partial<
+export type EndTexts = Partial<
   Pick<EndBody, "status" | "error" | "errorCode" | "errorReason" | "cancelReason">
 >;
 
 /** `text` in small letters. */
-export function saysSo({ error, errorCode, errorReason }: Said, text: string): boolean {
-  return [error, errorCode, errorReason].some((said) => said?.toLowerCase().includes(text));
+export function containsText({ error, errorCode, errorReason }: EndTexts, text: string): boolean {
+  return [error, errorCode, errorReason].some((value) => value?.toLowerCase().includes(text));
 }
 
 /** Of one that ended. */

@@ -193,8 +193,8 @@ class Listing {
 /** The deepest file with a line that fits decides. */
 function isIgnored(layers: readonly IgnoreLayer[], within: string, isFolder: boolean): boolean {
   for (let at = layers.length - 1; at >= 0; at--) {
-    const said = layers[at]?.(within, isFolder) ?? null;
-    if (said !== null) return said;
+    const decision = layers[at]?.(within, isFolder) ?? null;
+    if (decision !== null) return decision;
   }
   return false;
 }

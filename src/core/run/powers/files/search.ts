@@ -223,9 +223,9 @@ class Totals {
     if (!found || found.count === 0) return;
     this.#result.files.push({ path, count: found.count });
     const room = this.#query.maxResults - this.#result.matches.length;
-    const told = found.matches.slice(0, Math.max(0, room));
-    this.#result.matches.push(...told.map((match) => ({ path, ...match })));
-    if (found.cut || told.length < found.count) this.#result.truncated = true;
+    const kept = found.matches.slice(0, Math.max(0, room));
+    this.#result.matches.push(...kept.map((match) => ({ path, ...match })));
+    if (found.cut || kept.length < found.count) this.#result.truncated = true;
   }
 
   result(): SearchResult {

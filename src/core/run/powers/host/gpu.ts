@@ -46,8 +46,8 @@ async function fromNvidiaSmi(
   if (why !== "ended")
     return { found: [], why: `nvidia-smi took longer than ${LIMIT_MS / 1_000} s` };
   const found = code === 0 ? lines.flatMap(deviceOf) : [];
-  const said = [...lines, errors].find((text) => text.trim() !== "") ?? "nothing";
-  return { found, why: `nvidia-smi says: ${said.trim().slice(0, 200)}` };
+  const output = [...lines, errors].find((text) => text.trim() !== "") ?? "nothing";
+  return { found, why: `nvidia-smi says: ${output.trim().slice(0, 200)}` };
 }
 
 function deviceOf(line: string): GpuFigures[] {

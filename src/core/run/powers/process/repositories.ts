@@ -127,9 +127,9 @@ export async function disarmNew(root: string, known: ReadonlySet<string>): Promi
       await rename(join(reach, name), join(to, other));
     });
     const within = kind === "deep" ? "" : folder;
-    const isTold = renamed.some((one) => folder === one || folder.startsWith(`${one}/`));
+    const isReported = renamed.some((one) => folder === one || folder.startsWith(`${one}/`));
     renamed.push(below(within, other));
-    if (!isTold)
+    if (!isReported)
       refused.push(kind === "deep" ? `${folder.slice(0, 80)}…/${name}` : below(folder, name));
     if (kind === "deep") starts.push(other);
     return kind === "deep" ? null : other;
