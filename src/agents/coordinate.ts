@@ -5,7 +5,7 @@ import type { Ids } from "../util/ids.ts";
 import type { Agents } from "./agents.ts";
 import { bracedPart } from "../util/json/model-json.ts";
 
-export interface Group {
+export interface AgentGroup {
   readonly groupId: string;
   readonly assignments: readonly { readonly agentId: string; readonly task: string }[];
 }
@@ -26,7 +26,7 @@ export async function coordinate(
   signal: AbortSignal,
   request: { objective: string; agents: readonly string[]; strategy: string; maxAgents: number },
   p: { agents: Agents; ids: Ids; now: () => number },
-): Promise<Group> {
+): Promise<AgentGroup> {
   const { objective, agents: roles, strategy, maxAgents } = request;
   if (roles.length > maxAgents) {
     const message = `expected at most maxAgents (${maxAgents}) agents, got ${roles.length}`;

@@ -7,7 +7,7 @@ import type { Registry } from "../tools/registry.ts";
 import { CATEGORIES, freezeTool, type Risk, type Tool } from "../contract/tool.ts";
 import { schemaFault } from "./caller-schema.ts";
 
-export interface Draft {
+export interface ToolDraft {
   readonly name: string;
   readonly description: string;
   readonly schema: JsonObject;
@@ -17,7 +17,7 @@ export interface Draft {
 }
 
 export interface Drafts {
-  create(caller: Caller, draft: Draft): Promise<{ tool: Tool; warnings: string[] }>;
+  create(caller: Caller, draft: ToolDraft): Promise<{ tool: Tool; warnings: string[] }>;
 }
 
 export interface DraftsPowers {

@@ -1,6 +1,6 @@
 // Agents, questions and drafts, as far as the caller of one call has them.
 import type { Agents } from "./agents.ts";
-import type { Group } from "./coordinate.ts";
+import type { AgentGroup } from "./coordinate.ts";
 import type { Drafts } from "./drafts.ts";
 import type { Questions } from "./questions.ts";
 import type { Call, JsonObject } from "../contract/call.ts";
@@ -15,7 +15,7 @@ export interface AgentsSettings {
     call: Call,
     signal: AbortSignal,
     request: Omit<Parameters<AgentsPower["coordinate"]>[0], "wait">,
-  ) => Promise<Group>;
+  ) => Promise<AgentGroup>;
   readonly questions: Questions;
   readonly drafts: Drafts;
   readonly now: () => number;

@@ -24,7 +24,7 @@ import type { Storage } from "./storage.ts";
 export const SYSTEM = { tenantId: LOCAL_TENANT, userId: "system" } as const;
 
 /** Writes an event that is no call; durable when it resolves. */
-export type Note = (
+export type RecordNote = (
   action: Action,
   who: { readonly tenantId: string; readonly userId: string },
   body: JsonObject,

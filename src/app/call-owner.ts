@@ -4,18 +4,18 @@ import { depthOf, type Call } from "../contract/call.ts";
 import type { Store } from "../storage/store/store.ts";
 
 /** here: may resume it; elsewhere: its own instance does; over: why it can never be resumed. */
-export type Owner = "here" | "elsewhere" | { readonly over: string };
+export type CallOwner = "here" | "elsewhere" | { readonly over: string };
 
 export type OwnerOf = (
   who: { readonly tenantId: string; readonly userId: string },
   call: Pick<Call, "entry" | "metadata">,
-) => Promise<Owner>;
+) => Promise<CallOwner>;
 
 export function ownerFinder(
   store: Pick<Store, "runs" | "agents" | "executions" | "turns">,
   instanceId: string,
 ): OwnerOf {
-  const at = (instance: string): Owner => (instance === instanceId ? "here" : "elsewhere");
+  const at = (instance: string): CallOwner => (instance === instanceId ? "here" : "elsewhere");
   /** Whichever instance works on the turn gets the outcome from the record. */
   const turnOf: OwnerOf = async (who, { metadata }) => {
     const turnId = metadata?.["turnId"];

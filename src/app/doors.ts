@@ -20,7 +20,7 @@ import { readOwner } from "../storage/data-dir.ts";
 import type { Base } from "./base.ts";
 import { createDiagnosis } from "./diagnosis.ts";
 import { createExaminer } from "./doctor/examine.ts";
-import type { Reach } from "./doctor/place.ts";
+import type { DoctorReach } from "./doctor/place.ts";
 import { createClientTaint } from "./client-taint.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
 import { outsideOf } from "./outside.ts";
@@ -161,7 +161,7 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
 }
 
 /** A server asks its own parts instead of calling itself. */
-const ofOwnParts = ({ store }: Base, { reach }: DoorParts): Reach => ({
+const ofOwnParts = ({ store }: Base, { reach }: DoorParts): DoctorReach => ({
   async readiness() {
     const { ready, checks } = await reach.health.check();
     return { status: ready ? 200 : 503, checks };

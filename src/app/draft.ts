@@ -1,6 +1,6 @@
 // Engines with draft rules: compiled beside the ones in force, asked a few questions, discarded.
 import { AppError } from "../contract/errors.ts";
-import type { Documents, Governance } from "../governance/rules/governance.ts";
+import type { GovernanceDocuments, Governance } from "../governance/rules/governance.ts";
 import { openEmbedded } from "../governance/policy/embedded.ts";
 import { createPolicies } from "../governance/policy/policies.ts";
 import { SCHEMA_FILE } from "../governance/relations/document.ts";
@@ -16,7 +16,7 @@ export interface DraftPowers {
   readonly registry: Pick<Registry, "all">;
   readonly policyPath: string;
   readonly now: () => number;
-  readonly enforced: Documents["enforced"];
+  readonly enforced: GovernanceDocuments["enforced"];
   readonly governanceOf: (files: Readonly<Record<string, string>>) => Governance;
 }
 

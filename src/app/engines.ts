@@ -25,7 +25,7 @@ import { createFollower, type Follower } from "../storage/store/follow.ts";
 import type { Store } from "../storage/store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { GatePowers } from "../core/gate/index.ts";
-import { SYSTEM, type Note } from "./base.ts";
+import { SYSTEM, type RecordNote } from "./base.ts";
 import { drafter } from "./draft.ts";
 
 export interface EnginesPowers {
@@ -38,7 +38,7 @@ export interface EnginesPowers {
   readonly now: () => number;
   /** Given in tests only: counters otherwise go by a clock that nobody sets. */
   readonly clock: { readonly now?: () => number };
-  readonly note: Note;
+  readonly note: RecordNote;
   readonly log: Log;
 }
 

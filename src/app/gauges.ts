@@ -1,18 +1,18 @@
 // Where the gauges of `/metrics` read their values, and how decided approvals are counted.
 import type { ApprovalRow, Store } from "../storage/store/store.ts";
-import type { Metrics, Sources } from "../core/record/metrics.ts";
+import type { Metrics, GaugeSources } from "../core/record/metrics.ts";
 import type { Sandbox } from "../reach/sandbox/sandbox.ts";
 
 type Given = "active" | "mode" | "outboxPending" | "upstreams" | "tools";
 
-export interface GaugePowers extends Pick<Sources, Given> {
+export interface GaugePowers extends Pick<GaugeSources, Given> {
   readonly slots: { readonly running: number; readonly queued: number };
   readonly maxRunning: number;
   readonly approvals: Pick<Store["approvals"], "pending">;
   readonly sandbox: Pick<Sandbox, "probed">;
 }
 
-export function gaugeSources(p: GaugePowers): Sources {
+export function gaugeSources(p: GaugePowers): GaugeSources {
   const { active, mode, outboxPending, upstreams, tools, slots } = p;
   let ready: boolean | null = null;
   let asked: Promise<void> | null = null;

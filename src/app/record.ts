@@ -17,7 +17,7 @@ import type { Ledger } from "../storage/ledger/ledger.ts";
 import { createMemoryState } from "../storage/state/memory.ts";
 import { mainThread } from "../util/async/time-slices.ts";
 import { VERSION } from "../util/version.ts";
-import { SYSTEM, type Base, type Note } from "./base.ts";
+import { SYSTEM, type Base, type RecordNote } from "./base.ts";
 import { createEventRelay, type EventRelay } from "./event-relay.ts";
 import { openLedger } from "./ledger.ts";
 import { createLogging, type Logging } from "./logging.ts";
@@ -26,7 +26,7 @@ import { exhaustedBy } from "../util/exhaustion.ts";
 
 export interface OpenedRecord extends Omit<Logging, "close"> {
   readonly recorder: Recorder;
-  readonly note: Note;
+  readonly note: RecordNote;
   readonly ledger: Ledger;
   readonly live: LivePublisher;
   readonly relay: EventRelay;
@@ -75,7 +75,7 @@ export function openRecord(base: Base): OpenedRecord {
   const recovery: RecoverPowers = { store, now, onRecorded };
   const lost = lostEnds(recovery);
   const recorder = recorderFor(base, logging, later, { onRecorded, onEndLost: lost.add });
-  const note: Note = (action, who, body) => recorder.note(action, who, body);
+  const note: RecordNote = (action, who, body) => recorder.note(action, who, body);
   const ledger = openLedger({
     store,
     dataDir,
@@ -163,7 +163,7 @@ function recorderFor(
  */
 function startAndStop(p: {
   readonly ledger: Ledger;
-  readonly note: Note;
+  readonly note: RecordNote;
   readonly log: Logging["log"];
   readonly instanceId: string;
   readonly closing: AsyncDisposableStack;
@@ -191,7 +191,7 @@ function startAndStop(p: {
 }
 
 /** Many refused calls of one caller become one event that counts them. */
-function refusalsFor({ config, now }: Base, note: Note, log: Logging["log"]): Refusals {
+function refusalsFor({ config, now }: Base, note: RecordNote, log: Logging["log"]): Refusals {
   return createRefusals({
     state: createMemoryState({ now, maxCounters: MAX_REFUSED_CALLERS }),
     perMinute: config.rateLimit.refusalsPerMinute,

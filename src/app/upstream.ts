@@ -20,12 +20,12 @@ import {
   type OpenedCredentials,
 } from "../reach/upstream/credentials/credentials.ts";
 import { createLoginAdmin, type LoginAdmin } from "../reach/upstream/admin/login-admin.ts";
-import type { Configured } from "../reach/upstream/admin/configured.ts";
+import type { ConfiguredServer } from "../reach/upstream/admin/configured.ts";
 import { openServerAdmin } from "../reach/upstream/admin/admin.ts";
 import { pinOf } from "../reach/upstream/definitions/definition.ts";
 import { openUpstreams } from "../reach/upstream/manager.ts";
 import { addressesAt } from "../reach/upstream/oauth/index.ts";
-import type { Connect } from "../reach/upstream/connection/pool.ts";
+import type { ConnectServer } from "../reach/upstream/connection/pool.ts";
 import { createReview } from "../reach/upstream/definitions/review.ts";
 import type { FolderGuard } from "../reach/upstream/stdio/process.ts";
 import type { ServerAdmin } from "../reach/upstream/admin/server-admin.ts";
@@ -33,7 +33,7 @@ import type { Upstreams } from "../reach/upstream/upstream.ts";
 import { createEraCache } from "../reach/upstream/connection/era-cache.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/secrets/masker.ts";
-import type { Note } from "./base.ts";
+import type { RecordNote } from "./base.ts";
 import { createLate } from "./late.ts";
 
 export interface UpstreamParts {
@@ -54,14 +54,14 @@ export interface UpstreamParts {
   readonly onStatus: () => void;
   readonly tenantId: string;
   /** `mcpServers` of the settings, and the folder they lie in. */
-  readonly configured: Omit<Configured, "tenantId">;
+  readonly configured: Omit<ConfiguredServer, "tenantId">;
   readonly checkOutput: (
     schema: JsonObject,
     output: Json,
   ) => readonly { path: string; message: string }[] | null;
   readonly ids: Ids;
   readonly now: () => number;
-  readonly note: Note;
+  readonly note: RecordNote;
   readonly report: (call: Call, cause: unknown) => void;
   readonly background: (work: Promise<unknown>) => void;
   readonly log: { warn(fields: object, message: string): void };
@@ -158,7 +158,7 @@ export function openUpstream(p: UpstreamParts): OpenedUpstream {
 }
 
 /** Loads the MCP client with the first server: an installation without one does not pay for it. */
-function lazyConnect({ sandbox, egress, dataDir, guard, now }: UpstreamParts): Connect {
+function lazyConnect({ sandbox, egress, dataDir, guard, now }: UpstreamParts): ConnectServer {
   const eras = createEraCache(now);
   return async (row, credential, options) => {
     const [{ connect }, { openStdio }] = await Promise.all([

@@ -33,7 +33,7 @@ export interface Similar {
   } | null;
 }
 
-export interface Reach {
+export interface RuleReach {
   summary: string;
   newest: { executionId: string; at: string; status: string; arguments: Record<string, unknown> }[];
 }
@@ -135,7 +135,7 @@ export function printSimilar({ term }: Cli, args: object, { similar }: Similar):
     term.print(visible(`      ${line}`));
 }
 
-export function printReach({ term }: Cli, { summary, newest }: Reach): void {
+export function printReach({ term }: Cli, { summary, newest }: RuleReach): void {
   term.print(visible(`rule  ${summary}`));
   for (const line of table(
     newest.map(({ executionId, at, status, arguments: args }) => [

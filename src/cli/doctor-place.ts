@@ -1,6 +1,6 @@
 // What `ostiary doctor` checks: found without a server, also where the configuration does not load.
 import { connect } from "node:net";
-import type { Place, Readiness, Reach } from "../app/doctor/place.ts";
+import type { Place, Readiness, DoctorReach } from "../app/doctor/place.ts";
 import type { Cli } from "./cli.ts";
 import { findDataDir, liveOwner } from "./client/data-dir.ts";
 
@@ -41,7 +41,7 @@ export async function findPlace(cli: Cli, file: string | undefined): Promise<Pla
 
 const LIMIT_MS = 3_000;
 
-const OVER_THE_NETWORK: Reach = {
+const OVER_THE_NETWORK: DoctorReach = {
   async readiness(url) {
     try {
       const answer = await fetch(new URL("/readyz", url), {

@@ -7,7 +7,7 @@ import { milliseconds } from "./output/render.ts";
 import { statusOf } from "./status.ts";
 import { printTable } from "./output/table.ts";
 
-export interface FilterOptions {
+export interface HistoryFilterOptions {
   tool?: string;
   category?: string;
   status?: string;
@@ -18,21 +18,21 @@ export interface FilterOptions {
   user?: string;
 }
 
-interface ListOptions extends FilterOptions {
+interface ListOptions extends HistoryFilterOptions {
   trace?: string;
   error?: string;
   limit?: string;
   after?: string;
 }
 
-export interface Durations {
+export interface HistoryDurations {
   p50: number;
   p90: number;
   p95: number;
   p99: number;
 }
 
-export interface Figures {
+export interface HistoryFigures {
   total: number;
   success: number;
   failed: number;
@@ -44,8 +44,8 @@ interface HistoryAnswer {
   executions: Execution[];
   totalCount: number;
   next: string | null;
-  stats: Figures;
-  durations: Durations | null;
+  stats: HistoryFigures;
+  durations: HistoryDurations | null;
   search?: { searched: number; of: number };
 }
 
@@ -63,7 +63,7 @@ export function filterOptions(command: Command): Command {
     .option("--user <id>", "whose, for administrators; * for all users");
 }
 
-export const filterQuery = (options: FilterOptions): Record<string, string | undefined> => ({
+export const filterQuery = (options: HistoryFilterOptions): Record<string, string | undefined> => ({
   toolName: options.tool,
   category: options.category,
   status: options.status,
@@ -111,8 +111,8 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
 }
 
-export const figuresLine = ({ total, success, failed, cancelled }: Figures): string =>
+export const figuresLine = ({ total, success, failed, cancelled }: HistoryFigures): string =>
   `finished ${total}: ${success} success, ${failed} failed or denied, ${cancelled} cancelled`;
 
-export const durationsLine = ({ p50, p90, p95, p99 }: Durations): string =>
+export const durationsLine = ({ p50, p90, p95, p99 }: HistoryDurations): string =>
   `took (50, 90, 95, 99 of 100 at most): ${[p50, p90, p95, p99].map(milliseconds).join(", ")}`;

@@ -4,17 +4,17 @@ import type { Cli } from "./cli.ts";
 import { fields, oneLine } from "./output/render.ts";
 import { printTable } from "./output/table.ts";
 
-export type Row = Record<string, unknown> & { id: string };
+export type TableRow = Record<string, unknown> & { id: string };
 
-export interface Page {
-  items: Row[];
+export interface ListPage {
+  items: TableRow[];
   next: string | null;
 }
 
 /** Header of a column, and the field it shows. */
-export type Columns = Readonly<Record<string, string>>;
+export type TableColumns = Readonly<Record<string, string>>;
 
-export function listVerb(command: Command, cli: Cli, noun: string, columns: Columns): Command {
+export function listVerb(command: Command, cli: Cli, noun: string, columns: TableColumns): Command {
   return command
     .command("list")
     .description(`${noun} of this installation`)
@@ -23,7 +23,7 @@ export function listVerb(command: Command, cli: Cli, noun: string, columns: Colu
     .action(async (options: Record<string, string>) => {
       const api = await cli.connect("admin");
       const { user, ...page } = options;
-      const answer = await api.get<Page>(noun, {
+      const answer = await api.get<ListPage>(noun, {
         ...page,
         ...(user === undefined ? {} : { userId: user }),
       });
@@ -33,7 +33,7 @@ export function listVerb(command: Command, cli: Cli, noun: string, columns: Colu
     });
 }
 
-export function rowsOf(items: readonly Row[], columns: Columns): string[][] {
+export function rowsOf(items: readonly TableRow[], columns: TableColumns): string[][] {
   return items.map((item) => Object.values(columns).map((name) => oneLine(item[name])));
 }
 
@@ -43,17 +43,17 @@ export function showVerb(command: Command, cli: Cli, noun: string, key = "id"): 
     .description("one of them in full")
     .action(async (id: string) => {
       const api = await cli.connect("admin");
-      showRow(cli, await api.get<Row>(`${noun}/${encodeURIComponent(id)}`));
+      showRow(cli, await api.get<TableRow>(`${noun}/${encodeURIComponent(id)}`));
     });
 }
 
-export function showRow(cli: Cli, item: Row): void {
+export function showRow(cli: Cli, item: TableRow): void {
   if (cli.flags.json) return cli.term.printJson(item);
   for (const line of fields(item)) cli.term.print(line);
 }
 
 /** A record with its secret, which is never shown again. */
-export function showSecret(cli: Cli, item: Row): void {
+export function showSecret(cli: Cli, item: TableRow): void {
   if (cli.flags.json) return cli.term.printJson(item);
   const { secret, ...rest } = item;
   for (const line of fields(rest)) cli.term.note(line);

@@ -17,7 +17,7 @@ export type Config = DeepReadonly<z.output<typeof configSchema> & { workspace: s
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /** Where a value came from; `where` is file:line:column, the variable or the flag. */
-export interface Origin {
+export interface SettingOrigin {
   readonly source: "default" | "file" | "environment" | "flag";
   readonly where: string;
   /** As written, before references were resolved: safe to show. */
@@ -37,13 +37,13 @@ export interface ConfigSources {
 export interface LoadedConfig {
   readonly config: Config;
   /** By key. */
-  readonly origins: Readonly<Record<string, Origin>>;
+  readonly origins: Readonly<Record<string, SettingOrigin>>;
   readonly file: string | null;
   /** Files that settings were read from by reference. */
   readonly secretFiles: readonly string[];
 }
 
-interface Setting extends Origin {
+interface Setting extends SettingOrigin {
   readonly value: unknown;
   /** Place of each item of a list in a file. */
   readonly items?: readonly string[];
@@ -72,7 +72,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     );
   }
 
-  const origins: Record<string, Origin> = {};
+  const origins: Record<string, SettingOrigin> = {};
   const values: Record<string, unknown> = {};
   const secretFiles = new Set<string>();
   const onFile = (path: string): void => void secretFiles.add(path);
@@ -226,7 +226,7 @@ function available(leaf: Leaf, setting: Setting, value: unknown, faults: ConfigF
 /** Rules that concern more than one setting; a setting that is faulty by itself counts as its default. */
 function checkTogether(
   config: Config,
-  origins: Record<string, Origin>,
+  origins: Record<string, SettingOrigin>,
   faults: ConfigFault[],
 ): void {
   const where = (key: string) => origins[key]?.where ?? "default";

@@ -1,8 +1,8 @@
 // The settings as people may see them: what is in effect, where it came from, what it means. Secrets are not shown.
-import { valueAt, type LoadedConfig, type Origin } from "./config.ts";
+import { valueAt, type LoadedConfig, type SettingOrigin } from "./config.ts";
 import { configLayout, type Leaf } from "./leaves.ts";
 
-export interface ShownSetting extends Pick<Origin, "source" | "where"> {
+export interface ShownSetting extends Pick<SettingOrigin, "source" | "where"> {
   /** `server.port` */
   readonly key: string;
   /** Null: not set. */
@@ -32,7 +32,7 @@ export function shownSettings({
   });
 }
 
-const NO_ORIGIN: Origin = { source: "default", where: "default", written: undefined };
+const NO_ORIGIN: SettingOrigin = { source: "default", where: "default", written: undefined };
 
 /** A reference is shown as it was written, a secret not at all, an address without its password. */
 function visible(

@@ -13,11 +13,11 @@ export interface TaintSource {
 
 export const READERS = ["chat", "agent", "mcp"] as const;
 /** Who has read it: a chat, a spawned agent, or the client of an MCP session. Governance has a rule for each. */
-export type Reader = (typeof READERS)[number];
+export type TaintReader = (typeof READERS)[number];
 
 /** A source as a call carries it. */
 export interface Taint extends TaintSource {
-  readonly reader: Reader;
+  readonly reader: TaintReader;
 }
 
 const MAX_SOURCES = 20;
@@ -30,7 +30,7 @@ export function withSource<T extends TaintSource>(known: readonly T[], source: T
   return [...known, source].slice(-MAX_SOURCES);
 }
 
-export const readBy = (reader: Reader, sources: readonly TaintSource[]): readonly Taint[] =>
+export const readBy = (reader: TaintReader, sources: readonly TaintSource[]): readonly Taint[] =>
   sources.map(({ tool, executionId, from }) => ({ tool, executionId, from, reader }));
 
 /** What a call inherits and what its maker has read itself. */

@@ -14,7 +14,7 @@ import type { Taint } from "../contract/taint.ts";
 import type { Engine } from "../core/engine/engine.ts";
 import type { Replayed } from "../core/engine/replay.ts";
 import type { DocumentKind } from "../contract/document.ts";
-import type { Documents, Governance } from "../governance/rules/governance.ts";
+import type { GovernanceDocuments, Governance } from "../governance/rules/governance.ts";
 import type { Directory } from "../core/identity/directory.ts";
 import type { Identity } from "../core/identity/index.ts";
 import type { CallerWatch } from "../core/identity/caller-watch.ts";
@@ -63,7 +63,7 @@ export interface Doors {
   readonly metrics: Metrics;
   readonly mode: ModeController;
   readonly governance: Governance;
-  readonly documents: Documents;
+  readonly documents: GovernanceDocuments;
   readonly relations: Relations;
   readonly policies: Policies;
   readonly approvals: ApprovalInbox & ApprovalPreviews & { readonly rules: StandingRules };

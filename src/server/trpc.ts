@@ -105,7 +105,7 @@ import {
 import type { Caller } from "../contract/call.ts";
 import { assertRequestCounted } from "./http/count-request.ts";
 import type { Doors } from "./doors.ts";
-import { type Failure, failureOf, faultHeaders } from "./http/problem.ts";
+import { type HttpFailure, failureOf, faultHeaders } from "./http/problem.ts";
 import {
   admit,
   ipOf,
@@ -506,7 +506,7 @@ function trpcError(cause: AppError): TRPCError {
   return new TRPCError({ code, message: cause.message, cause });
 }
 
-function failureOfTrpc(error: TRPCError): Failure {
+function failureOfTrpc(error: TRPCError): HttpFailure {
   if (error.cause instanceof AppError) return failureOf(error.cause);
   // tRPC's own: an unknown procedure, a wrong method, a batch that is too large.
   if (error.code === "NOT_FOUND") {

@@ -5,12 +5,12 @@ import { aboutVerdict, eventOf, type Trails } from "./events.ts";
 import { KIND } from "./kinds.ts";
 import { ATTR, EVENT, SPAN } from "./names.ts";
 import type { CallObserver, Judged } from "./observer.ts";
-import type { Sender } from "./sender.ts";
+import type { SpanSender } from "./sender.ts";
 import type { Stamped } from "./span-writer.ts";
 import type { ToolParts } from "./tool-parts.ts";
 
 export interface CallSpanPowers {
-  readonly sender: Pick<Sender, "room" | "wrote">;
+  readonly sender: Pick<SpanSender, "room" | "wrote">;
   readonly trails: Trails;
   readonly parts: ToolParts;
   readonly newSpanId: () => string;

@@ -9,14 +9,14 @@ import {
   headOf,
   intField,
   textField,
-  type Origin,
+  type SpanOrigin,
 } from "./protobuf.ts";
 import type { Attributes } from "./tracing.ts";
 
 export type Side = "server" | "client";
 
 /** One row: all durations under the same labels. */
-export interface Series {
+export interface DurationSeries {
   readonly labels: Attributes;
   readonly counts: number[];
   sum: number;
@@ -38,7 +38,10 @@ const BOUNDS = packed(
 );
 
 export class Durations {
-  readonly #sides = { server: new Map<string, Series>(), client: new Map<string, Series>() };
+  readonly #sides = {
+    server: new Map<string, DurationSeries>(),
+    client: new Map<string, DurationSeries>(),
+  };
   readonly #since: bigint;
 
   constructor(now: number) {
@@ -46,7 +49,7 @@ export class Durations {
   }
 
   /** Always the same object for the same labels, so that frequent callers keep it. */
-  series(side: Side, labels: Attributes): Series {
+  series(side: Side, labels: Attributes): DurationSeries {
     const all = this.#sides[side];
     const isFull = all.size >= MAX_SERIES;
     const key = JSON.stringify(labels);
@@ -63,7 +66,7 @@ export class Durations {
     return series;
   }
 
-  count(series: Series, seconds: number): void {
+  count(series: DurationSeries, seconds: number): void {
     let bucket = 0;
     while (bucket < DURATION_BUCKETS.length && seconds > (DURATION_BUCKETS[bucket] ?? 0)) bucket++;
     series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
@@ -73,7 +76,7 @@ export class Durations {
   }
 
   /** The message; null while nothing was counted. */
-  message(origin: Origin, now: number): Uint8Array | null {
+  message(origin: SpanOrigin, now: number): Uint8Array | null {
     const at = nanoseconds(now);
     const metrics = (["server", "client"] as const).flatMap((side) => {
       const points = [...this.#sides[side].values()].filter(({ min }) => min < Infinity);
@@ -99,7 +102,7 @@ export class Durations {
     return Buffer.concat([headOf(origin, body.length), body]);
   }
 
-  #point({ labels, counts, sum, min, max }: Series, at: bigint): Uint8Array {
+  #point({ labels, counts, sum, min, max }: DurationSeries, at: bigint): Uint8Array {
     const all = counts.reduce((total, count) => total + count, 0);
     return Buffer.concat([
       fixed64Field(2, this.#since),

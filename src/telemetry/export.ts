@@ -11,7 +11,7 @@ export interface Parcel {
   readonly bytes: Uint8Array;
 }
 
-export interface Export {
+export interface SpanExport {
   /** False: the queue is full. */
   add(parcel: Parcel): boolean;
   /** Resolves when everything was tried. */
@@ -31,7 +31,7 @@ export interface ExportPowers {
 
 const SUCCESS = 0;
 
-export function openExport(p: ExportPowers): Export {
+export function openExport(p: ExportPowers): SpanExport {
   const queue: Parcel[] = [];
   let [spans, bytes, rejected] = [0, 0, 0];
   let isSending = false;

@@ -1,5 +1,5 @@
 // What requests of MCP have in common: one entry for each method, and for each tool that is called.
-import type { Durations, Series } from "./durations.ts";
+import type { Durations, DurationSeries } from "./durations.ts";
 import { KIND } from "./kinds.ts";
 import { ATTR, EXECUTE_TOOL, SPAN } from "./names.ts";
 import { attributeFields } from "./protobuf.ts";
@@ -17,7 +17,7 @@ export class Operation {
   readonly answer = nothingRepeated();
   readonly #labels: Attributes;
   readonly #durations: Durations;
-  #succeeded: Series | null = null;
+  #succeeded: DurationSeries | null = null;
 
   constructor({ method, target, transport }: McpOperation, durations: Durations) {
     this.#durations = durations;

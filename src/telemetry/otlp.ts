@@ -17,7 +17,7 @@ import { createSampling } from "./sampling.ts";
 import { openSender, spawnOtlpThread } from "./sender.ts";
 import { ToolParts } from "./tool-parts.ts";
 import type {
-  Asked,
+  OutgoingOperation,
   ClientSpan,
   OtlpSettings,
   TelemetrySettings,
@@ -96,7 +96,7 @@ export function openOtlp(settings: Settings, p: TracingPowers): Tracing {
 
   function clientSpan(
     { trace: parent }: Pick<Call, "trace">,
-    { name, attributes, measured }: Asked,
+    { name, attributes, measured }: OutgoingOperation,
   ): ClientSpan {
     const began = performance.now();
     const { spanId: parentSpanId, ...rest } = parent;

@@ -67,7 +67,7 @@ function anyValue(value: Attributes[string]): Uint8Array {
 }
 
 /** What the items of a message have in common: where they come from. */
-export interface Origin {
+export interface SpanOrigin {
   readonly resource: Uint8Array;
   readonly scope: Uint8Array;
 }
@@ -75,7 +75,7 @@ export interface Origin {
 export const originOf = (
   attributes: Attributes,
   scope: { readonly name: string; readonly version: string },
-): Origin => ({
+): SpanOrigin => ({
   resource: field(1, attributeFields(1, attributes)),
   scope: field(1, Buffer.concat([textField(1, scope.name), textField(2, scope.version)])),
 });
@@ -84,7 +84,7 @@ export const originOf = (
  * What stands before the items of an export request, for traces and metrics alike:
  * request { 1: { 1: resource, 2: { 1: scope, 2: item, 2: item, … } } }
  */
-export function headOf({ resource, scope }: Origin, itemBytes: number): Uint8Array {
+export function headOf({ resource, scope }: SpanOrigin, itemBytes: number): Uint8Array {
   const inner = scope.length + itemBytes;
   const start = Buffer.concat([resource, Uint8Array.of(0x12), varint(inner)]);
   return Buffer.concat([Uint8Array.of(0x0a), varint(start.length + inner), start, scope]);

@@ -4,7 +4,7 @@ import type { TraceContext } from "../util/trace.ts";
 import { KIND } from "./kinds.ts";
 import { ATTR, TOOL_ERROR } from "./names.ts";
 import type { Operation } from "./operations.ts";
-import type { Sender } from "./sender.ts";
+import type { SpanSender } from "./sender.ts";
 import type { Incoming, RequestSpan } from "./tracing.ts";
 
 export interface RequestFacts {
@@ -18,14 +18,14 @@ export interface RequestFacts {
 export class OpenRequestSpan implements RequestSpan {
   readonly context: TraceContext;
   readonly #facts: RequestFacts;
-  readonly #sender: Pick<Sender, "room" | "wrote">;
+  readonly #sender: Pick<SpanSender, "room" | "wrote">;
   #caller: Caller | null = null;
   #outcome: Outcome | null = null;
   #error: string | null = null;
   #rpcStatus: string | undefined;
   #open = true;
 
-  constructor(facts: RequestFacts, sender: Pick<Sender, "room" | "wrote">) {
+  constructor(facts: RequestFacts, sender: Pick<SpanSender, "room" | "wrote">) {
     this.context = { within: facts.trace };
     this.#facts = facts;
     this.#sender = sender;

@@ -1,7 +1,7 @@
 // The main thread's side of the thread that sends OTLP: passes messages to it and counts. Nothing here waits, and a
 // thread that dies or falls behind loses spans, not calls.
 import { Worker } from "node:worker_threads";
-import { HEAD_FRAME, headOf, type Origin } from "./protobuf.ts";
+import { HEAD_FRAME, headOf, type SpanOrigin } from "./protobuf.ts";
 import { SpanWriter } from "./span-writer.ts";
 import type { SpanFigures } from "./tracing.ts";
 
@@ -25,7 +25,7 @@ export interface FromThread extends SpanFigures {
   readonly closed?: true;
 }
 
-export interface Sender {
+export interface SpanSender {
   /** Where to write one span; null, and counted, when there is no room. */
   room(): SpanWriter | null;
   /** It was written. */
@@ -35,9 +35,9 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-export interface SenderPowers {
+export interface SpanSenderPowers {
   readonly start: () => Worker;
-  readonly origin: Origin;
+  readonly origin: SpanOrigin;
   /** Longest wait before finished spans go. */
   readonly delayMs: number;
   /** From the steady clock to the wall clock. */
@@ -66,7 +66,7 @@ const entry = new URL(
 export const spawnOtlpThread = (data: ThreadData): Worker =>
   new Worker(entry, { workerData: data, name: "otlp" });
 
-export function openSender(p: SenderPowers): Sender {
+export function openSender(p: SpanSenderPowers): SpanSender {
   const writer = new SpanWriter(
     CAPACITY,
     p.origin.resource.length + p.origin.scope.length + HEAD_FRAME,

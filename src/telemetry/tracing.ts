@@ -14,7 +14,7 @@ export interface Tracing {
   /** The spans of one call in the engine. */
   readonly observe: Observe;
   /** A request to another server on behalf of a call: a CLIENT span. */
-  client(call: Pick<Call, "trace">, asked: Asked): ClientSpan;
+  client(call: Pick<Call, "trace">, asked: OutgoingOperation): ClientSpan;
   /** Is a trace that begins here recorded? */
   samples(traceId: string): boolean;
   figures(): SpanFigures;
@@ -73,7 +73,7 @@ export interface RequestSpan {
   end(httpStatus?: number): void;
 }
 
-export interface Asked {
+export interface OutgoingOperation {
   readonly name: string;
   readonly attributes: Attributes;
   /** Counted in `mcp.client.operation.duration` under these labels. */

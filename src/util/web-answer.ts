@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from "../contract/call.ts";
 import { isModest } from "./json/json.ts";
 
-export interface Answered {
+export interface WebResponse {
   readonly status: number;
   readonly url: string;
   readonly finalUrl: string;
@@ -17,7 +17,7 @@ const TEXTUAL =
   /^(text\/.*|application\/(json|xml|javascript|ecmascript|x-www-form-urlencoded|yaml|x-yaml|toml|sql|graphql|jsonl|x-ndjson|x-sh)|.*\+(json|xml|yaml))$/;
 const SNIFFED_BYTES = 8_192;
 
-export function answerOf(response: Answered) {
+export function answerOf(response: WebResponse) {
   const { status, url, finalUrl, redirects, elapsedMs, body, truncated } = response;
   const contentType = response.headers["content-type"] ?? null;
   return {
@@ -37,7 +37,7 @@ export function answerOf(response: Answered) {
 
 /** What the record notes: where it came from, how much, and that nobody here vouches for it. */
 export function notesOf(
-  response: Omit<Answered, "body" | "truncated" | "status" | "headers">,
+  response: Omit<WebResponse, "body" | "truncated" | "status" | "headers">,
   bytes: number,
 ): JsonObject {
   const addresses = [response.url, ...response.redirects, response.finalUrl];

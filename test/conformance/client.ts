@@ -5,7 +5,7 @@ import { faultOf } from "../../src/contract/errors.ts";
 import type { OAuthSettings, ServerRow } from "../../src/storage/store/store.ts";
 import {
   UpstreamFault,
-  type Connection,
+  type UpstreamConnection,
   type RequestOptions,
 } from "../../src/reach/upstream/upstream.ts";
 import { behindLogin, openHouse, serverRow } from "../fixtures/credentials.ts";
@@ -49,9 +49,12 @@ const options = (): RequestOptions => ({
   ask,
   clientCapabilities: CAPABILITIES,
 });
-const call = (connection: Connection, name: string, args: JsonObject): Promise<JsonObject> =>
-  connection.request("tools/call", { name, arguments: args }, options());
-const list = async (connection: Connection, what: string): Promise<JsonObject[]> =>
+const call = (
+  connection: UpstreamConnection,
+  name: string,
+  args: JsonObject,
+): Promise<JsonObject> => connection.request("tools/call", { name, arguments: args }, options());
+const list = async (connection: UpstreamConnection, what: string): Promise<JsonObject[]> =>
   ((await connection.request(`${what}/list`, {}, options()))[what] ?? []) as JsonObject[];
 
 /** Says yes to everything, with what the form itself proposes. */
@@ -69,7 +72,7 @@ async function ask(questions: InputQuestions): Promise<InputAnswers> {
 }
 
 /** What a caller does in most scenarios: looks what there is, and uses it. */
-async function use(connection: Connection): Promise<void> {
+async function use(connection: UpstreamConnection): Promise<void> {
   const tools = await list(connection, "tools");
   const wanted =
     context.toolCalls ??
@@ -89,7 +92,7 @@ async function tried(work: Promise<unknown>): Promise<void> {
   }
 }
 
-async function useEverything(connection: Connection): Promise<void> {
+async function useEverything(connection: UpstreamConnection): Promise<void> {
   await use(connection);
   for (const { uri } of await list(connection, "resources"))
     await connection.request("resources/read", { uri: uri ?? "" }, options());
@@ -97,12 +100,12 @@ async function useEverything(connection: Connection): Promise<void> {
     await connection.request("prompts/get", { name: name ?? "", arguments: {} }, options());
 }
 
-async function ask2322(connection: Connection): Promise<void> {
+async function ask2322(connection: UpstreamConnection): Promise<void> {
   for (const name of ["echo_state", "no_state", "unrelated", "no_result_type"])
     await tried(call(connection, `test_mrtr_${name}`, {}));
 }
 
-const USES: Readonly<Record<string, (connection: Connection) => Promise<void>>> = {
+const USES: Readonly<Record<string, (connection: UpstreamConnection) => Promise<void>>> = {
   "http-standard-headers": useEverything,
   "sep-2322-client-request-state": ask2322,
 };

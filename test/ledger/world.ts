@@ -3,7 +3,11 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { keyIdOf, type LedgerKey } from "../../src/storage/ledger/key.ts";
 import type { ExportQuestion } from "../../src/storage/ledger/export.ts";
-import { verifyExport, type Verdict, type VerifyOptions } from "../../src/storage/ledger/verify.ts";
+import {
+  verifyExport,
+  type VerificationResult,
+  type VerifyOptions,
+} from "../../src/storage/ledger/verify.ts";
 import { openStore } from "../../src/storage/store/store.ts";
 
 export interface World {
@@ -58,7 +62,7 @@ export async function openWorld(): Promise<World> {
   };
 }
 
-export const verified = (bytes: Uint8Array, options?: VerifyOptions): Promise<Verdict> =>
+export const verified = (bytes: Uint8Array, options?: VerifyOptions): Promise<VerificationResult> =>
   verifyExport(once(bytes), options);
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

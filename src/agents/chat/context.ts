@@ -44,7 +44,7 @@ export function branchTo(messages: readonly MessageRow[], headId: string | null)
 }
 
 /** The messages before the one that is answered, as the model reads them; the oldest leave first. */
-export type Conversation = (shortened: number) => readonly ModelMessage[];
+export type MessagesBefore = (shortened: number) => readonly ModelMessage[];
 
 export interface ConversationPowers {
   readonly store: Pick<Store, "messages" | "turns">;
@@ -57,7 +57,7 @@ export async function loadConversation(
   sessionId: string,
   message: Pick<MessageRow, "parentId" | "assets">,
   { store, states, pictures }: ConversationPowers,
-): Promise<Conversation> {
+): Promise<MessagesBefore> {
   const all = await store.messages.list(sessionId, MAX_MESSAGES);
   const branch = branchTo(all, message.parentId);
   const turnIds = branch.flatMap(({ turnId }) => (turnId === null ? [] : [turnId]));

@@ -26,7 +26,7 @@ import {
   type LoopEnd,
   type LoopWork,
 } from "../loop/loop.ts";
-import { loadConversation, systemPrompt, type Conversation } from "./context.ts";
+import { loadConversation, systemPrompt, type MessagesBefore } from "./context.ts";
 import { answerDirectly, isCommand, type DirectEngine } from "./direct.ts";
 import { keepPictures, readPictures } from "./pictures.ts";
 import { partsOf, type SessionParts, type SessionPowers } from "./session.ts";
@@ -253,7 +253,7 @@ class TurnWork {
     return this.#today;
   }
 
-  #loopWork(today: SessionParts, conversation: Conversation): LoopWork {
+  #loopWork(today: SessionParts, conversation: MessagesBefore): LoopWork {
     const { turn, session, controller, text } = this.#parts;
     const { persona } = today;
     const { systemPrompt: prompt, agentConfig: config } = today.settings;

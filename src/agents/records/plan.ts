@@ -18,7 +18,7 @@ export interface RecordChange {
   readonly fields: readonly { readonly path: string; readonly from: Json; readonly to: Json }[];
 }
 
-export interface Step {
+export interface WriteStep {
   readonly change: RecordChange;
   write(signal: AbortSignal): Promise<unknown>;
 }
@@ -37,7 +37,7 @@ export async function planImport(
   read: ReadFile,
   faults: FieldFault[],
   p: AgentRecordsPowers,
-): Promise<readonly Step[]> {
+): Promise<readonly WriteStep[]> {
   const plan: Plan = {
     actor,
     read,
@@ -63,9 +63,9 @@ export async function planImport(
 }
 
 /** Servers that capsules define are added switched off: an administrator reviews them first. */
-async function planServers({ read, actor, p, tried }: Plan): Promise<Step[]> {
+async function planServers({ read, actor, p, tried }: Plan): Promise<WriteStep[]> {
   const found = new Map<string, string>();
-  const steps: Step[] = [];
+  const steps: WriteStep[] = [];
   for (const [capsule, { agentConfig }] of Object.entries(read.content.capsules))
     for (const [name, definition] of Object.entries(agentConfig?.mcpServers ?? {})) {
       const text = canonicalJson(definition as Json);
@@ -102,7 +102,7 @@ function serverOf(name: string, definition: Definition): NewServer {
 
 const faulty = (message: string): AppError => new AppError("BAD_REQUEST", "invalid_input", message);
 
-async function planModels({ read, actor, p, tried }: Plan): Promise<Step[]> {
+async function planModels({ read, actor, p, tried }: Plan): Promise<WriteStep[]> {
   const wishes = Object.entries(read.content.models);
   if (wishes.length === 0) return [];
   const rows = (await p.models.list(actor)).filter(({ source }) => source === "api");
@@ -114,7 +114,7 @@ async function planModels({ read, actor, p, tried }: Plan): Promise<Step[]> {
   });
   const checked = await tried(["models"], () => p.models.check(actor, merged));
   if (!checked) return [];
-  const steps = wishes.map(([name, entry], at): Step & { after: readonly Json[] } => {
+  const steps = wishes.map(([name, entry], at): WriteStep & { after: readonly Json[] } => {
     const now = rows.find((row) => row.name === name);
     const settings = checked[at] ?? {};
     const next = modelEntry({
@@ -136,7 +136,9 @@ async function planModels({ read, actor, p, tried }: Plan): Promise<Step[]> {
 }
 
 /** Those that stand in for others come first: each is checked again when it is written. */
-function inOrder<S extends Step & { readonly after: readonly Json[] }>(steps: readonly S[]): S[] {
+function inOrder<S extends WriteStep & { readonly after: readonly Json[] }>(
+  steps: readonly S[],
+): S[] {
   const ordered = new Set<S>();
   const visit = (step: S): void => {
     if (ordered.has(step)) return;
@@ -147,7 +149,7 @@ function inOrder<S extends Step & { readonly after: readonly Json[] }>(steps: re
   return [...ordered];
 }
 
-async function planCapsules({ read, actor, p, tried }: Plan): Promise<Step[]> {
+async function planCapsules({ read, actor, p, tried }: Plan): Promise<WriteStep[]> {
   const wishes = Object.entries(read.content.capsules);
   const rows = await rowsOf((page) => p.directory.listCapsules(actor, page));
   const among = {
@@ -155,7 +157,7 @@ async function planCapsules({ read, actor, p, tried }: Plan): Promise<Step[]> {
     // A faulty one is reported where it is defined.
     servers: wishes.flatMap(([, { agentConfig }]) => definedIn(agentConfig?.mcpServers ?? {})),
   };
-  const steps: Step[] = [];
+  const steps: WriteStep[] = [];
   for (const [id, entry] of wishes) {
     const now = rows.find((row) => row.id === id) ?? null;
     const { default: isDefault, agentConfig, ...rest } = given(entry);
@@ -211,9 +213,9 @@ function named(config: NonNullable<CapsuleEntry["agentConfig"]>) {
   return { ...rest, mcpServers: Object.fromEntries(names) };
 }
 
-async function planPersonas({ read, actor, p, tried }: Plan): Promise<Step[]> {
+async function planPersonas({ read, actor, p, tried }: Plan): Promise<WriteStep[]> {
   const rows = await rowsOf((page) => p.directory.listPersonas(actor, page));
-  const steps: Step[] = [];
+  const steps: WriteStep[] = [];
   for (const [id, entry] of Object.entries(read.content.personas)) {
     const now = rows.find((row) => row.id === id) ?? null;
     const wish = given(entry);

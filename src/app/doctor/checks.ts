@@ -4,16 +4,18 @@ import { createServer } from "node:net";
 import { isAbsolute, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { portHolder } from "./port-holder.ts";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./finding.ts";
 import type { Place } from "./place.ts";
 import { checkPrograms } from "./programs.ts";
 import { checkSandbox } from "./sandbox.ts";
 import { checkSink } from "./sink.ts";
 import { checkWorkspace } from "./workspace.ts";
 
-export type Check = (place: Place) => Finding | Finding[] | Promise<Finding | Finding[]>;
+export type DoctorCheck = (
+  place: Place,
+) => DoctorFinding | DoctorFinding[] | Promise<DoctorFinding | DoctorFinding[]>;
 
-export const CHECKS: readonly Check[] = [
+export const CHECKS: readonly DoctorCheck[] = [
   checkNode,
   checkConfig,
   checkDataDir,
@@ -26,7 +28,7 @@ export const CHECKS: readonly Check[] = [
   checkSandbox,
 ];
 
-function checkNode(): Finding {
+function checkNode(): DoctorFinding {
   const name = "node";
   const major = Number.parseInt(process.versions.node, 10);
   if (major >= 24) return { name, status: "ok", detail: process.version };
@@ -38,13 +40,13 @@ function checkNode(): Finding {
   };
 }
 
-function checkConfig({ faults }: Place): Finding | Finding[] {
+function checkConfig({ faults }: Place): DoctorFinding | DoctorFinding[] {
   const name = "configuration";
   if (faults.length === 0) return { name, status: "ok", detail: "valid" };
   return faults.map((detail) => ({ name, status: "failed", detail, fix: "ostiary config check" }));
 }
 
-function checkDataDir({ dataDir }: Place): Finding {
+function checkDataDir({ dataDir }: Place): DoctorFinding {
   const name = "data directory";
   let stat;
   try {
@@ -91,7 +93,7 @@ function checkDataDir({ dataDir }: Place): Finding {
   return { name, status: "ok", detail: dataDir };
 }
 
-async function checkServer({ owner, config, portGiven, reach }: Place): Promise<Finding> {
+async function checkServer({ owner, config, portGiven, reach }: Place): Promise<DoctorFinding> {
   const name = "server";
   if (owner?.url) {
     const answer = await reach.readiness(owner.url);
@@ -133,7 +135,7 @@ function isFree(host: string, port: number): Promise<boolean> {
   });
 }
 
-async function checkStore({ config, dataDir, owner, reach }: Place): Promise<Finding> {
+async function checkStore({ config, dataDir, owner, reach }: Place): Promise<DoctorFinding> {
   const name = "store";
   if (!config)
     return { name, status: "warning", detail: "not checked: the configuration is not valid" };
@@ -167,7 +169,7 @@ async function checkAddress(
   name: string,
   { hostname: host, port }: URL,
   reach: Place["reach"],
-): Promise<Finding> {
+): Promise<DoctorFinding> {
   const at = { host, port: Number(port || 5432) };
   const where = `PostgreSQL at ${at.host}:${at.port}`;
   if (await reach.database(at)) return { name, status: "ok", detail: `${where} answers` };
@@ -188,7 +190,7 @@ function sizeOf(path: string): number | null {
 }
 
 /** A clock behind our own last write would date new records before old ones. */
-function checkClock({ dataDir }: Place): Finding {
+function checkClock({ dataDir }: Place): DoctorFinding {
   const name = "clock";
   const now = Date.now();
   let last = 0;

@@ -1,4 +1,4 @@
-export interface Finding {
+export interface DoctorFinding {
   readonly name: string;
   /** `missing` is an optional program: not an error, but something does not work without it. */
   readonly status: "ok" | "warning" | "failed" | "missing";

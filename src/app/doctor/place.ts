@@ -9,11 +9,11 @@ export interface Place {
   readonly config: Config | null;
   readonly portGiven: boolean;
   readonly faults: readonly string[];
-  readonly reach: Reach;
+  readonly reach: DoctorReach;
 }
 
 /** How the checks ask others: the command line over the network, a server its own parts. */
-export interface Reach {
+export interface DoctorReach {
   /** What the running server says of itself; null: it does not answer. */
   readiness(url: string): Promise<Readiness | null>;
   /** Does the database at this address answer? */

@@ -1,7 +1,7 @@
 // Programs that some tools need. None is required: without one those tools answer UNAVAILABLE.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./finding.ts";
 
 const run = promisify(execFile);
 
@@ -45,7 +45,7 @@ const PROGRAMS: readonly Program[] = [
   },
 ];
 
-export async function checkPrograms(): Promise<Finding[]> {
+export async function checkPrograms(): Promise<DoctorFinding[]> {
   // On macOS the sandbox is part of the system.
   const wanted = PROGRAMS.filter(
     ({ name }) => name !== "bubblewrap" || process.platform === "linux",
@@ -54,7 +54,7 @@ export async function checkPrograms(): Promise<Finding[]> {
   return Promise.all(wanted.map((program) => checkProgram(program, installer)));
 }
 
-async function checkProgram(program: Program, installer: Installer | null): Promise<Finding> {
+async function checkProgram(program: Program, installer: Installer | null): Promise<DoctorFinding> {
   const { name } = program;
   for (const command of program.commands) {
     const version = await versionOf(command);

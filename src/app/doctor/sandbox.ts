@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSandbox } from "../../reach/sandbox/sandbox.ts";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./finding.ts";
 
-export async function checkSandbox(): Promise<Finding> {
+export async function checkSandbox(): Promise<DoctorFinding> {
   const name = "sandbox";
   const folder = mkdtempSync(join(tmpdir(), "ostiary-doctor-"));
   const sandbox = openSandbox({ folder, path: process.env["PATH"] ?? "" });

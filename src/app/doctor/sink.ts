@@ -1,12 +1,12 @@
 // Whether events can be sent on, and how many wait. The server works without a sink: nothing here is a failure.
 import { AppError } from "../../contract/errors.ts";
 import { openSink } from "../../storage/events/sink.ts";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./finding.ts";
 import type { Place } from "./place.ts";
 
 const LIMIT_MS = 10_000;
 
-export async function checkSink({ config, owner, reach }: Place): Promise<Finding> {
+export async function checkSink({ config, owner, reach }: Place): Promise<DoctorFinding> {
   const name = "sink";
   if (!config)
     return { name, status: "warning", detail: "not checked: the configuration is not valid" };

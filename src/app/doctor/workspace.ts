@@ -1,13 +1,13 @@
 // The folder that file tools work in, and whether programs can: as root they get a copy of a folder of root's.
 import { opendirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Finding } from "./finding.ts";
+import type { DoctorFinding } from "./finding.ts";
 import type { Place } from "./place.ts";
 
 /** As the sandbox copies them; see docs/sandbox.md. */
 const MOST_COPIED = 50_000;
 
-export function checkWorkspace({ config }: Place): Finding[] {
+export function checkWorkspace({ config }: Place): DoctorFinding[] {
   if (config === null) return [];
   const name = "workspace";
   const { workspace } = config;

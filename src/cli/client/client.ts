@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Cli } from "../cli.ts";
 import { findDataDir, liveOwner, readKey } from "./data-dir.ts";
 import type { CliError } from "./fail.ts";
-import { failed, refused, usage, type Problem } from "./fail.ts";
+import { failed, refused, usage, type CliProblem } from "./fail.ts";
 
-export interface ApiRequest {
+export interface ClientRequest {
   readonly query?: Readonly<
     Record<string, string | number | boolean | readonly string[] | undefined>
   >;
@@ -24,11 +24,15 @@ export interface Api {
   readonly url: string;
   readonly key: string;
   /** A path without a leading slash lies under /api/v1/. Throws the server's problem as a CliError. */
-  request<T = unknown>(method: string, path: string, request?: ApiRequest): Promise<ApiAnswer<T>>;
-  get<T = unknown>(path: string, query?: ApiRequest["query"]): Promise<T>;
+  request<T = unknown>(
+    method: string,
+    path: string,
+    request?: ClientRequest,
+  ): Promise<ApiAnswer<T>>;
+  get<T = unknown>(path: string, query?: ClientRequest["query"]): Promise<T>;
   post<T = unknown>(path: string, body: unknown): Promise<T>;
   /** The answer as it comes, for streams and for `api`. */
-  send(method: string, path: string, request?: ApiRequest): Promise<Response>;
+  send(method: string, path: string, request?: ClientRequest): Promise<Response>;
 }
 
 /** `reader`: the administrator's key where there is one, for what administrators see more of. */
@@ -163,7 +167,8 @@ async function readBody(response: Response): Promise<unknown> {
 }
 
 export function problemOf(response: Response, body: unknown): CliError {
-  if (typeof body === "object" && body !== null && "code" in body) return refused(body as Problem);
+  if (typeof body === "object" && body !== null && "code" in body)
+    return refused(body as CliProblem);
   return failed(
     "not_ostiary",
     `${response.url} answered ${response.status} without a problem object.`,

@@ -2,7 +2,7 @@
 import { AppError, CODES, type Code, type FieldFault } from "../../contract/errors.ts";
 import type { Verdict } from "../../contract/call.ts";
 
-export interface Problem {
+export interface CliProblem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
@@ -16,12 +16,12 @@ export interface Problem {
 }
 
 export class CliError extends Error {
-  readonly problem: Problem;
+  readonly problem: CliProblem;
   readonly exit: number;
   /** One more line for people, which the API's object does not have. */
   hint: string | null = null;
 
-  constructor(problem: Problem, exit: number) {
+  constructor(problem: CliProblem, exit: number) {
     super(problem.detail);
     this.name = "CliError";
     this.problem = problem;
@@ -30,7 +30,7 @@ export class CliError extends Error {
 }
 
 /** A refusal by the server: its exit code is that of the table. */
-export function refused(problem: Problem): CliError {
+export function refused(problem: CliProblem): CliError {
   return new CliError(problem, exitOf(problem.code, problem.reason));
 }
 
@@ -54,7 +54,7 @@ export function failed(reason: string, detail: string, remedy?: string): CliErro
   return new CliError(local("UNAVAILABLE", reason, detail, remedy), 1);
 }
 
-function local(code: Code, reason: string, detail: string, remedy?: string): Problem {
+function local(code: Code, reason: string, detail: string, remedy?: string): CliProblem {
   const { title, http } = CODES[code];
   return { title, status: http, detail, code, reason, ...(remedy === undefined ? {} : { remedy }) };
 }

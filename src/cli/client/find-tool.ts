@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../contract/call.ts";
 import { nearest } from "../../util/text/nearest.ts";
 import { problemOf, type Api } from "./client.ts";
-import { CliError, refused, type Problem } from "./fail.ts";
+import { CliError, refused, type CliProblem } from "./fail.ts";
 
 /** The answer of `GET /tools/{category}/{name}`. */
 export interface ToolDetails {
@@ -40,7 +40,9 @@ async function byName(api: Api, tool: string): Promise<ToolDetails | null> {
 
 interface TrpcAnswer {
   result?: { data: ToolDetails };
-  error?: { data?: { error?: Pick<Problem, "code" | "reason" | "remedy"> & { message: string } } };
+  error?: {
+    data?: { error?: Pick<CliProblem, "code" | "reason" | "remedy"> & { message: string } };
+  };
 }
 
 /** The words the server has for it, and the name that was probably meant. */

@@ -1,7 +1,7 @@
 // What the server advises, in the words of this program: the API's words stay in --json.
-import type { Problem } from "./fail.ts";
+import type { CliProblem } from "./fail.ts";
 
-type Rewrite = readonly [RegExp, (problem: Partial<Problem>, ...found: string[]) => string];
+type Rewrite = readonly [RegExp, (problem: Partial<CliProblem>, ...found: string[]) => string];
 
 const REWRITES: readonly Rewrite[] = [
   [
@@ -72,7 +72,7 @@ const REWRITES: readonly Rewrite[] = [
 
 export function inCliWords(
   remedy: string | undefined,
-  problem: Partial<Problem> = {},
+  problem: Partial<CliProblem> = {},
 ): string | undefined {
   if (remedy === undefined) return undefined;
   for (const [pattern, rewrite] of REWRITES) {

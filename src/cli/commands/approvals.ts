@@ -8,7 +8,7 @@ import {
   printReach,
   printSimilar,
   type Previewed,
-  type Reach,
+  type RuleReach,
   type Similar,
 } from "../approval-preview.ts";
 import { parseArgs } from "../arguments.ts";
@@ -16,12 +16,12 @@ import type { Cli } from "../cli.ts";
 import type { Api } from "../client/client.ts";
 import { usage } from "../client/fail.ts";
 import { parseDuration } from "../duration.ts";
-import { given, showRow, type Row } from "../nouns.ts";
+import { given, showRow, type TableRow } from "../nouns.ts";
 import { duration, fields, row, short } from "../output/render.ts";
 import { needsVerb } from "../subcommands.ts";
 import { printTable } from "../output/table.ts";
 
-interface Approval extends Row {
+interface Approval extends TableRow {
   requester: string;
   toolName: string;
   risk: string;
@@ -109,7 +109,7 @@ export function define(command: Command, cli: Cli): void {
     .description("standing rules in force")
     .action(async () => {
       const api = await cli.connect("admin");
-      const answer = await api.get<{ items: Row[]; next: string | null }>("approval-rules", {
+      const answer = await api.get<{ items: TableRow[]; next: string | null }>("approval-rules", {
         limit: 100,
       });
       if (cli.flags.json) return cli.term.printJson(answer);
@@ -126,7 +126,7 @@ export function define(command: Command, cli: Cli): void {
     .action(async (id: string) => {
       const api = await cli.connect("admin");
       const path = `approval-rules/${encodeURIComponent(id)}`;
-      showRow(cli, (await api.request<Row>("DELETE", path)).body);
+      showRow(cli, (await api.request<TableRow>("DELETE", path)).body);
     });
   needsVerb(command);
 }
@@ -186,7 +186,7 @@ async function show(cli: Cli, id: string, { args, rule }: ShowOptions): Promise<
       : null;
   const like = await api.get<Similar>(`${pathOf(id)}/similar`);
   const reach =
-    rule === undefined ? null : await api.post<Reach>(`${pathOf(id)}/rule/preview`, matches);
+    rule === undefined ? null : await api.post<RuleReach>(`${pathOf(id)}/rule/preview`, matches);
   if (cli.flags.json)
     return cli.term.printJson({ ...item, preview, ...like, ...(reach ? { rule: reach } : {}) });
   describe(cli, item);
@@ -236,7 +236,7 @@ async function approve(cli: Cli, id: string, options: VoteOptions): Promise<void
   const rule =
     options.expires === undefined || voted.state === "pending"
       ? null
-      : await api.post<Row>(`${pathOf(id)}/rule`, {
+      : await api.post<TableRow>(`${pathOf(id)}/rule`, {
           expiresInSeconds: Math.round(options.expires / 1000),
         });
   if (cli.flags.json) return cli.term.printJson(rule ? { ...voted, rule } : voted);

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { usage } from "../client/fail.ts";
-import { given, listVerb, rowsOf, showRow, showVerb, type Row } from "../nouns.ts";
+import { given, listVerb, rowsOf, showRow, showVerb, type TableRow } from "../nouns.ts";
 import { printTable } from "../output/table.ts";
 import { needsVerb } from "../subcommands.ts";
 
@@ -33,7 +33,7 @@ export function define(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       showRow(
         cli,
-        await api.post<Row>("capsules", given({ name, capabilities: tools ?? [], ...rest })),
+        await api.post<TableRow>("capsules", given({ name, capabilities: tools ?? [], ...rest })),
       );
     });
   listVerb(command, cli, "capsules", {
@@ -68,7 +68,7 @@ function versionVerbs(command: Command, cli: Cli): void {
     .description("its versions, newest first")
     .action(async (id: string) => {
       const api = await cli.connect("admin");
-      const answer = await api.get<{ items: Row[] }>(pathOf(id));
+      const answer = await api.get<{ items: TableRow[] }>(pathOf(id));
       if (cli.flags.json) return cli.term.printJson(answer);
       const columns = {
         version: "version",
@@ -85,7 +85,7 @@ function versionVerbs(command: Command, cli: Cli): void {
     .action(async (id: string, from: string, to: string) => {
       const api = await cli.connect("admin");
       const path = `${pathOf(id)}/${encodeURIComponent(from)}/changes/${encodeURIComponent(to)}`;
-      const answer = await api.get<{ differences: Row[] }>(path);
+      const answer = await api.get<{ differences: TableRow[] }>(path);
       if (cli.flags.json) return cli.term.printJson(answer);
       const columns = { field: "path", from: "from", to: "to" };
       printTable(cli, Object.keys(columns), rowsOf(answer.differences, columns));
@@ -97,7 +97,7 @@ function versionVerbs(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       showRow(
         cli,
-        await api.post<Row>(`${pathOf(id)}/${encodeURIComponent(version)}/activate`, {}),
+        await api.post<TableRow>(`${pathOf(id)}/${encodeURIComponent(version)}/activate`, {}),
       );
     });
 }
@@ -118,5 +118,5 @@ async function edit(cli: Cli, id: string, { tools, add, remove, ...rest }: Optio
     capabilities = [...new Set([...now, ...(add ?? [])])].filter((tool) => !remove?.includes(tool));
   }
   const body = given({ ...rest, capabilities });
-  showRow(cli, (await api.request<Row>("PATCH", path, { body })).body);
+  showRow(cli, (await api.request<TableRow>("PATCH", path, { body })).body);
 }

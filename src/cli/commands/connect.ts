@@ -3,7 +3,7 @@ import { LEVELS, type Level } from "../../contract/call.ts";
 import { unifiedDiff } from "../../util/text/unified-diff.ts";
 import type { Cli } from "../cli.ts";
 import { openApi, type Api } from "../client/client.ts";
-import { seenWith, type Seen } from "../connect/check.ts";
+import { seenWith, type VisibleTools } from "../connect/check.ts";
 import { CLIENTS } from "../../util/ai-clients/clients.ts";
 import { snippetOf } from "../../util/ai-clients/snippet.ts";
 import { entryIn, withEntry, withoutEntry } from "../connect/edit.ts";
@@ -14,7 +14,7 @@ import {
   KEY_VARIABLE,
   machineOf,
   placeOf,
-  type Place,
+  type ClientPlace,
 } from "../connect/plan.ts";
 import { checksum, replaceFile, textAt, type Receipt } from "../connect/receipt.ts";
 import { readKey } from "../client/data-dir.ts";
@@ -92,7 +92,7 @@ async function list(cli: Cli): Promise<void> {
 
 async function connectOne(
   cli: Cli,
-  place: Place,
+  place: ClientPlace,
   options: Omit<Options, "level"> & { level: Level },
 ): Promise<object> {
   const { client, path, scope, receipts } = place;
@@ -146,7 +146,7 @@ async function connectOne(
 }
 
 /** `--dry-run`: the entry as it would be written, with the present key if there is one. */
-function showPlan(cli: Cli, place: Place, before: string | null, url: string): object {
+function showPlan(cli: Cli, place: ClientPlace, before: string | null, url: string): object {
   const { client, path, scope, receipts } = place;
   const key = readKey(receipts.keyFile) ?? "ost_…";
   const next = withEntry(place, before ?? "", client.entry(addressOf(place, url, key, cli)));
@@ -156,7 +156,7 @@ function showPlan(cli: Cli, place: Place, before: string | null, url: string): o
 }
 
 function writeEntry(
-  place: Place,
+  place: ClientPlace,
   edit: {
     readonly before: string | null;
     readonly after: string;
@@ -180,14 +180,17 @@ function writeEntry(
   });
 }
 
-function whereKeyIs({ client, receipts }: Place, address: ReturnType<typeof addressOf>): string {
+function whereKeyIs(
+  { client, receipts }: ClientPlace,
+  address: ReturnType<typeof addressOf>,
+): string {
   if (client.keyInFile) return `its key is in ${receipts.keyFile}, readable by you only`;
   if (address.isReferred)
     return `its key is not in the file; start ${client.title} with ${KEY_VARIABLE} set: export ${KEY_VARIABLE}="$(cat ${receipts.keyFile})"`;
   return `its key is written in that file: keep it to yourself`;
 }
 
-function checked(cli: Cli, admin: Api, key: string): Promise<[Seen, Seen]> {
+function checked(cli: Cli, admin: Api, key: string): Promise<[VisibleTools, VisibleTools]> {
   return Promise.all([seenWith(openApi(admin.url, key, cli)), seenWith(admin)]);
 }
 
@@ -200,7 +203,7 @@ interface StoredKey {
 
 /** The present key if it is valid for this server; else a new one, of a user that represents the client. */
 async function keyFor(
-  { client, receipts }: Place,
+  { client, receipts }: ClientPlace,
   admin: Api,
   options: Omit<Options, "level"> & { level: Level },
 ): Promise<{ id: string; secret: string; isNew: boolean }> {
@@ -241,7 +244,13 @@ async function unlessMissing<T>(ask: () => Promise<T>): Promise<T | null> {
 }
 
 /** The key is not shown: screens are shared and copied. */
-function showDiff(cli: Cli, { path }: Place, before: string, after: string, secret?: string): void {
+function showDiff(
+  cli: Cli,
+  { path }: ClientPlace,
+  before: string,
+  after: string,
+  secret?: string,
+): void {
   const masked = (text: string): string =>
     secret === undefined ? text : text.replaceAll(secret, "ost_…");
   const { diff } = unifiedDiff(masked(before), masked(after), { names: [path, path] });

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { CLIENTS } from "../../util/ai-clients/clients.ts";
 import { entryIn, withoutEntry } from "../connect/edit.ts";
-import { clientCalled, placeOf, type Place } from "../connect/plan.ts";
+import { clientCalled, placeOf, type ClientPlace } from "../connect/plan.ts";
 import { checksum, replaceFile, textAt, type Receipt } from "../connect/receipt.ts";
 import { CliError, usage } from "../client/fail.ts";
 
@@ -21,7 +21,7 @@ export function define(command: Command, cli: Cli): void {
     });
 }
 
-async function disconnectOne(cli: Cli, place: Place): Promise<object> {
+async function disconnectOne(cli: Cli, place: ClientPlace): Promise<object> {
   const { client, path, receipts } = place;
   const receipt = receipts.read();
   const file = takenBack(place, receipt);
@@ -38,7 +38,10 @@ async function disconnectOne(cli: Cli, place: Place): Promise<object> {
   return { client: client.id, file, keyRevoked };
 }
 
-function takenBack(place: Place, receipt: Receipt | null): "restored" | "removed" | "nothing" {
+function takenBack(
+  place: ClientPlace,
+  receipt: Receipt | null,
+): "restored" | "removed" | "nothing" {
   const { path, receipts } = place;
   const now = textAt(path);
   if (now === null) return "nothing";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { examinePlace } from "../../app/doctor/examine.ts";
-import type { Finding } from "../../app/doctor/finding.ts";
+import type { DoctorFinding } from "../../app/doctor/finding.ts";
 import { findPlace } from "../doctor-place.ts";
 import { table } from "../output/render.ts";
 
@@ -25,10 +25,10 @@ export function define(command: Command, cli: Cli): void {
     });
 }
 
-const examine = async (cli: Cli, file: string | undefined): Promise<Finding[]> =>
+const examine = async (cli: Cli, file: string | undefined): Promise<DoctorFinding[]> =>
   examinePlace(await findPlace(cli, file));
 
-function show(cli: Cli, findings: readonly Finding[]): void {
+function show(cli: Cli, findings: readonly DoctorFinding[]): void {
   const rows = findings.map(({ name, status, detail }) => [MARKS[status], name, detail]);
   table(rows).forEach((line, i) => {
     cli.term.print(line);
@@ -38,7 +38,7 @@ function show(cli: Cli, findings: readonly Finding[]): void {
 }
 
 /** Asks once per repair; true when something was done. */
-async function repair(cli: Cli, findings: readonly Finding[]): Promise<boolean> {
+async function repair(cli: Cli, findings: readonly DoctorFinding[]): Promise<boolean> {
   let done = false;
   for (const { name, fix, repair: run } of findings) {
     if (!run || !(await cli.term.confirm(`${name}: run "${fix ?? ""}"?`))) continue;

@@ -10,19 +10,19 @@ import {
   filterOptions,
   filterQuery,
   listVerb,
-  type Durations,
-  type Figures,
-  type FilterOptions,
+  type HistoryDurations,
+  type HistoryFigures,
+  type HistoryFilterOptions,
 } from "../history-list.ts";
 import { milliseconds } from "../output/render.ts";
 import { needsVerb } from "../subcommands.ts";
 import { printTable } from "../output/table.ts";
 
-type Part = Figures & { name: string; lastStart: string };
+type Part = HistoryFigures & { name: string; lastStart: string };
 
 interface StatsAnswer {
-  stats: Figures;
-  durations: Durations | null;
+  stats: HistoryFigures;
+  durations: HistoryDurations | null;
   tools: Part[];
   categories: Part[];
   users?: Part[];
@@ -46,7 +46,7 @@ export function define(command: Command, cli: Cli): void {
     command
       .command("stats")
       .description("how many, how they ended, how long they took; by category, tool and user"),
-  ).action((options: FilterOptions) => stats(cli, options));
+  ).action((options: HistoryFilterOptions) => stats(cli, options));
   command
     .command("series")
     .description("figures by the minute, hour or day in which calls began")
@@ -67,7 +67,7 @@ export function define(command: Command, cli: Cli): void {
   needsVerb(command);
 }
 
-async function stats(cli: Cli, options: FilterOptions): Promise<void> {
+async function stats(cli: Cli, options: HistoryFilterOptions): Promise<void> {
   const api = await cli.connect(options.user === undefined ? "caller" : "admin");
   const answer = await api.get<StatsAnswer>("history/stats", filterQuery(options));
   if (cli.flags.json) return cli.term.printJson(answer);
@@ -89,19 +89,19 @@ async function stats(cli: Cli, options: FilterOptions): Promise<void> {
 }
 
 interface SeriesOptions extends Pick<
-  FilterOptions,
+  HistoryFilterOptions,
   "tool" | "category" | "since" | "until" | "user"
 > {
   unit: string;
 }
 
 interface SeriesAnswer {
-  readonly buckets: readonly (Figures & {
+  readonly buckets: readonly (HistoryFigures & {
     readonly at: string;
     readonly timeout: number;
-    readonly durations: Durations | null;
+    readonly durations: HistoryDurations | null;
   })[];
-  readonly total: Figures;
+  readonly total: HistoryFigures;
   readonly countedFrom: string;
   readonly errors: { readonly codes: readonly { code: string; count: number }[] };
 }

@@ -3,7 +3,7 @@ import { LEVELS } from "../../contract/call.ts";
 import type { Cli } from "../cli.ts";
 import { parseDuration, parseMoment } from "../duration.ts";
 import { usage } from "../client/fail.ts";
-import { given, listVerb, showRow, showSecret, showVerb, type Row } from "../nouns.ts";
+import { given, listVerb, showRow, showSecret, showVerb, type TableRow } from "../nouns.ts";
 import { needsVerb } from "../subcommands.ts";
 
 interface CreateOptions {
@@ -48,7 +48,7 @@ export function define(command: Command, cli: Cli): void {
         limits: Object.keys(limits).length > 0 ? limits : undefined,
       });
       const api = await cli.connect("admin");
-      showSecret(cli, await api.post<Row>("keys", body));
+      showSecret(cli, await api.post<TableRow>("keys", body));
     });
   listVerb(command, cli, "keys", {
     id: "id",
@@ -74,7 +74,7 @@ export function define(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       showSecret(
         cli,
-        await api.post<Row>(
+        await api.post<TableRow>(
           `keys/${encodeURIComponent(id)}/rotate`,
           given({ overlapSeconds: overlap }),
         ),
@@ -89,7 +89,7 @@ export function define(command: Command, cli: Cli): void {
         return cli.term.note("not revoked");
       }
       const api = await cli.connect("admin");
-      showRow(cli, (await api.request<Row>("DELETE", `keys/${encodeURIComponent(id)}`)).body);
+      showRow(cli, (await api.request<TableRow>("DELETE", `keys/${encodeURIComponent(id)}`)).body);
     });
   needsVerb(command);
 }

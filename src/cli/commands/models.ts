@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { usage } from "../client/fail.ts";
-import { given, rowsOf, showRow, showVerb, type Row } from "../nouns.ts";
+import { given, rowsOf, showRow, showVerb, type TableRow } from "../nouns.ts";
 import { printTable } from "../output/table.ts";
 import { needsVerb } from "../subcommands.ts";
 
@@ -23,7 +23,7 @@ export function define(command: Command, cli: Cli): void {
     .description("models of the settings, and those that were added")
     .action(async () => {
       const api = await cli.connect("admin");
-      const answer = await api.get<{ items: Row[] }>("models");
+      const answer = await api.get<{ items: TableRow[] }>("models");
       if (cli.flags.json) return cli.term.printJson(answer);
       const columns = { name: "name", source: "source", enabled: "enabled", settings: "settings" };
       printTable(cli, Object.keys(columns), rowsOf(answer.items, columns));
@@ -40,7 +40,7 @@ export function define(command: Command, cli: Cli): void {
     .requiredOption("--provider <provider>", "openai (any compatible server) or anthropic")
     .action(async (name: string, options: Options) => {
       const api = await cli.connect("admin");
-      showRow(cli, await api.post<Row>("models", { name, settings: {}, ...bodyOf(options) }));
+      showRow(cli, await api.post<TableRow>("models", { name, settings: {}, ...bodyOf(options) }));
     });
   described(command.command("update <name>"))
     .description("change a model that was added; what is not named stays")
@@ -55,14 +55,14 @@ export function define(command: Command, cli: Cli): void {
           "name --url, --model, --abilities, --key-env or --disable",
         );
       const api = await cli.connect("admin");
-      showRow(cli, (await api.request<Row>("PATCH", pathOf(name), { body })).body);
+      showRow(cli, (await api.request<TableRow>("PATCH", pathOf(name), { body })).body);
     });
   command
     .command("test <name>")
     .description("send it a short test request")
     .action(async (name: string) => {
       const api = await cli.connect("admin");
-      showRow(cli, await api.post<Row>(`${pathOf(name)}/test`, {}));
+      showRow(cli, await api.post<TableRow>(`${pathOf(name)}/test`, {}));
     });
   command
     .command("remove <name>")

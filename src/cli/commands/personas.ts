@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { usage } from "../client/fail.ts";
-import { given, listVerb, showRow, showVerb, type Row } from "../nouns.ts";
+import { given, listVerb, showRow, showVerb, type TableRow } from "../nouns.ts";
 import { needsVerb } from "../subcommands.ts";
 
 interface Options {
@@ -29,7 +29,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--id <id>", "choose the id instead of getting one")
     .action(async (name: string, options: Options) => {
       const api = await cli.connect("admin");
-      showRow(cli, await api.post<Row>("personas", { name, ...bodyOf(options) }));
+      showRow(cli, await api.post<TableRow>("personas", { name, ...bodyOf(options) }));
     });
   listVerb(command, cli, "personas", { id: "id", name: "name", tools: "capabilities" });
   showVerb(command, cli, "personas");
@@ -41,7 +41,7 @@ export function define(command: Command, cli: Cli): void {
       if (Object.keys(body).length === 0)
         throw usage("nothing to change", "name --name, --prompt, --tools, --trait or a knob");
       const api = await cli.connect("admin");
-      showRow(cli, (await api.request<Row>("PATCH", pathOf(id), { body })).body);
+      showRow(cli, (await api.request<TableRow>("PATCH", pathOf(id), { body })).body);
     });
   command
     .command("remove <id>")

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { PLANS } from "../../contract/call.ts";
 import type { Cli } from "../cli.ts";
 import { usage } from "../client/fail.ts";
-import { showRow, type Row } from "../nouns.ts";
+import { showRow, type TableRow } from "../nouns.ts";
 import { numberText } from "../output/render.ts";
 import { needsVerb } from "../subcommands.ts";
 import { printTable } from "../output/table.ts";
@@ -41,7 +41,7 @@ export function define(command: Command, cli: Cli): void {
     .description("the plan of this tenant; users and keys show theirs with their own `show`")
     .action(async () => {
       const api = await cli.connect("admin");
-      showRow(cli, await api.get<Row>("tenant"));
+      showRow(cli, await api.get<TableRow>("tenant"));
     });
   command
     .command("set <plan>")
@@ -53,7 +53,7 @@ export function define(command: Command, cli: Cli): void {
       const plan = planOf(word);
       const path = pathOf(options);
       const api = await cli.connect("admin");
-      showRow(cli, (await api.request<Row>("PATCH", path, { body: { plan } })).body);
+      showRow(cli, (await api.request<TableRow>("PATCH", path, { body: { plan } })).body);
     });
   needsVerb(command);
 }

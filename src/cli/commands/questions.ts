@@ -1,12 +1,12 @@
 // Questions that tools ask: list, answer, decline.
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import { showRow, type Row } from "../nouns.ts";
+import { showRow, type TableRow } from "../nouns.ts";
 import { oneLine } from "../output/render.ts";
 import { needsVerb } from "../subcommands.ts";
 import { printTable } from "../output/table.ts";
 
-interface Question extends Row {
+interface Question extends TableRow {
   question: string;
   options: string[] | null;
   state: string;
@@ -54,5 +54,5 @@ export function define(command: Command, cli: Cli): void {
 
 async function decide(cli: Cli, id: string, body: object): Promise<void> {
   const api = await cli.connect("admin");
-  showRow(cli, await api.post<Row>(`questions/${encodeURIComponent(id)}/answer`, body));
+  showRow(cli, await api.post<TableRow>(`questions/${encodeURIComponent(id)}/answer`, body));
 }

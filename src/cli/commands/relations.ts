@@ -12,7 +12,12 @@ import type { Api } from "../client/client.ts";
 import { parseMoment } from "../duration.ts";
 import { usage } from "../client/fail.ts";
 import { given } from "../nouns.ts";
-import { asUsage, readInput, type RelationshipPage, type Written } from "../relations/common.ts";
+import {
+  asUsage,
+  readInput,
+  type RelationshipPage,
+  type WrittenTuples,
+} from "../relations/common.ts";
 import { treeLines } from "../relations/tree.ts";
 import { fields } from "../output/render.ts";
 import { needsVerb } from "../subcommands.ts";
@@ -128,7 +133,7 @@ async function change(
   if (all.length === 0) throw usage("no relationship is named", EXAMPLE);
   const changes = all.map((one) => ({ operation, relationship: bodyOf(one, expires) }));
   const api = await cli.connect("admin");
-  const answer = await api.post<Written>("relationships", { changes });
+  const answer = await api.post<WrittenTuples>("relationships", { changes });
   if (cli.flags.json) return cli.term.printJson(answer);
   for (const line of fields({ ...answer })) cli.term.print(line);
 }

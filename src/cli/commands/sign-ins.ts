@@ -1,11 +1,11 @@
 // Sign-ins to the console: list, end.
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
-import { showRow, type Row } from "../nouns.ts";
+import { showRow, type TableRow } from "../nouns.ts";
 import { needsVerb } from "../subcommands.ts";
 import { printTable } from "../output/table.ts";
 
-interface SignIn extends Row {
+interface SignIn extends TableRow {
   userId: string;
   keyId: string | null;
   createdAt: string;
@@ -40,7 +40,10 @@ export function define(command: Command, cli: Cli): void {
     .description("end it, and all that it holds open, on every instance")
     .action(async (id: string) => {
       const api = await cli.connect("admin");
-      showRow(cli, (await api.request<Row>("DELETE", `sign-ins/${encodeURIComponent(id)}`)).body);
+      showRow(
+        cli,
+        (await api.request<TableRow>("DELETE", `sign-ins/${encodeURIComponent(id)}`)).body,
+      );
     });
   needsVerb(command);
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { usage } from "../client/fail.ts";
-import { given, listVerb, showRow, showVerb, type Row } from "../nouns.ts";
+import { given, listVerb, showRow, showVerb, type TableRow } from "../nouns.ts";
 import { needsVerb } from "../subcommands.ts";
 
 interface Options {
@@ -23,7 +23,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--id <id>", "choose the id instead of getting one")
     .action(async (name: string, options: Options) => {
       const api = await cli.connect("admin");
-      showRow(cli, await api.post<Row>("users", { name, ...attributesOf(options) }));
+      showRow(cli, await api.post<TableRow>("users", { name, ...attributesOf(options) }));
     });
   listVerb(command, cli, "users", {
     id: "id",
@@ -44,7 +44,7 @@ export function define(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       showRow(
         cli,
-        (await api.request<Row>("PATCH", `users/${encodeURIComponent(id)}`, { body })).body,
+        (await api.request<TableRow>("PATCH", `users/${encodeURIComponent(id)}`, { body })).body,
       );
     });
   needsVerb(command);

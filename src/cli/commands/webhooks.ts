@@ -9,9 +9,9 @@ import {
   showRow,
   showSecret,
   showVerb,
-  type Columns,
-  type Page,
-  type Row,
+  type TableColumns,
+  type ListPage,
+  type TableRow,
 } from "../nouns.ts";
 import { needsVerb } from "../subcommands.ts";
 import { printTable } from "../output/table.ts";
@@ -25,7 +25,7 @@ interface EditOptions {
 }
 
 const pathOf = (id: string): string => `webhooks/${encodeURIComponent(id)}`;
-const DELIVERY: Columns = {
+const DELIVERY: TableColumns = {
   id: "id",
   event: "type",
   state: "state",
@@ -44,7 +44,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--description <text>", "what it is for")
     .action(async (url: string, options: { events: string[]; description?: string }) => {
       const api = await cli.connect("admin");
-      showSecret(cli, await api.post<Row>("webhooks", given({ url, ...options })));
+      showSecret(cli, await api.post<TableRow>("webhooks", given({ url, ...options })));
     });
   listVerb(command, cli, "webhooks", {
     id: "id",
@@ -73,14 +73,14 @@ export function define(command: Command, cli: Cli): void {
         return cli.term.note("not removed");
       }
       const api = await cli.connect("admin");
-      showRow(cli, (await api.request<Row>("DELETE", pathOf(id))).body);
+      showRow(cli, (await api.request<TableRow>("DELETE", pathOf(id))).body);
     });
   command
     .command("test <id>")
     .description("send webhook.test now; exit 1 when it is not taken")
     .action(async (id: string) => {
       const api = await cli.connect("admin");
-      const sent = await api.post<Row>(`${pathOf(id)}/test`, {});
+      const sent = await api.post<TableRow>(`${pathOf(id)}/test`, {});
       if (sent["state"] !== "delivered") cli.exitCode = 1;
       showRow(cli, sent);
     });
@@ -96,7 +96,7 @@ export function define(command: Command, cli: Cli): void {
       const api = await cli.connect("admin");
       showSecret(
         cli,
-        await api.post<Row>(`${pathOf(id)}/rotate`, given({ overlapSeconds: overlap })),
+        await api.post<TableRow>(`${pathOf(id)}/rotate`, given({ overlapSeconds: overlap })),
       );
     });
   command
@@ -107,7 +107,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--after <cursor>", "the page after this one")
     .action(async (id: string, options: Record<string, string>) => {
       const api = await cli.connect("admin");
-      const answer = await api.get<Page>(`${pathOf(id)}/deliveries`, options);
+      const answer = await api.get<ListPage>(`${pathOf(id)}/deliveries`, options);
       if (cli.flags.json) return cli.term.printJson(answer);
       printTable(cli, Object.keys(DELIVERY), rowsOf(answer.items, DELIVERY));
       if (answer.next !== null) cli.term.note(`more: --after ${answer.next}`);
@@ -117,7 +117,10 @@ export function define(command: Command, cli: Cli): void {
     .description("send a message again, under the same id")
     .action(async (id: string) => {
       const api = await cli.connect("admin");
-      showRow(cli, await api.post<Row>(`webhooks/deliveries/${encodeURIComponent(id)}/retry`, {}));
+      showRow(
+        cli,
+        await api.post<TableRow>(`webhooks/deliveries/${encodeURIComponent(id)}/retry`, {}),
+      );
     });
   needsVerb(command);
 }
@@ -130,5 +133,5 @@ async function edit(cli: Cli, id: string, options: EditOptions): Promise<void> {
   if (Object.keys(body).length === 0)
     throw usage("nothing to change", "name --url, --events, --description, --enable or --disable");
   const api = await cli.connect("admin");
-  showRow(cli, (await api.request<Row>("PATCH", pathOf(id), { body })).body);
+  showRow(cli, (await api.request<TableRow>("PATCH", pathOf(id), { body })).body);
 }

@@ -6,12 +6,12 @@ import { failed } from "../client/fail.ts";
 const PROTOCOL = "2026-07-28";
 const MAX_PAGES = 100;
 
-export interface Seen {
+export interface VisibleTools {
   readonly protocol: string;
   readonly tools: number;
 }
 
-export async function seenWith(api: Pick<Api, "send">): Promise<Seen> {
+export async function seenWith(api: Pick<Api, "send">): Promise<VisibleTools> {
   let tools = 0;
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {

@@ -1,7 +1,7 @@
 import { win32, posix } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CLIENTS, type Machine } from "../../util/ai-clients/clients.ts";
+import { CLIENTS, type ClientMachine } from "../../util/ai-clients/clients.ts";
 import { entryIn, withEntry, withoutEntry } from "./edit.ts";
 
 const json = {
@@ -114,7 +114,7 @@ describe("one entry in TOML", () => {
 });
 
 describe("where the clients keep their configuration", () => {
-  const machine = (platform: NodeJS.Platform): Machine =>
+  const machine = (platform: NodeJS.Platform): ClientMachine =>
     platform === "win32"
       ? {
           platform,

@@ -9,13 +9,13 @@ import {
   CLIENTS,
   type Address,
   type Client,
-  type Machine,
+  type ClientMachine,
   type Scope,
 } from "../../util/ai-clients/clients.ts";
 import type { ConfigFile } from "./edit.ts";
 import { receiptsOf, type Receipts } from "./receipt.ts";
 
-export interface Place extends ConfigFile {
+export interface ClientPlace extends ConfigFile {
   readonly client: Client;
   readonly scope: Scope;
   readonly receipts: Receipts;
@@ -24,7 +24,7 @@ export interface Place extends ConfigFile {
 
 export const KEY_VARIABLE = "OSTIARY_KEY";
 
-export function machineOf(cli: Pick<Cli, "env">): Machine {
+export function machineOf(cli: Pick<Cli, "env">): ClientMachine {
   return {
     platform: process.platform,
     home: cli.env["HOME"] || homedir(),
@@ -44,7 +44,7 @@ export function clientCalled(id: string): Client {
   );
 }
 
-export async function placeOf(cli: Cli, id: string, scope: Scope): Promise<Place> {
+export async function placeOf(cli: Cli, id: string, scope: Scope): Promise<ClientPlace> {
   const client = clientCalled(id);
   const path = client.file(machineOf(cli), scope);
   if (path === null)
@@ -60,7 +60,7 @@ export async function placeOf(cli: Cli, id: string, scope: Scope): Promise<Place
 }
 
 /** Those whose folder or file is there. */
-export function installed(machine: Machine): readonly Client[] {
+export function installed(machine: ClientMachine): readonly Client[] {
   const files = (client: Client): string[] => [
     client.folder(machine),
     client.file(machine, "user") ?? "",
@@ -70,7 +70,7 @@ export function installed(machine: Machine): readonly Client[] {
 
 /** A file that others share refers to a variable, where its client can; else the key stands in it. */
 export function addressOf(
-  { client, scope, receipts, dataDir }: Place,
+  { client, scope, receipts, dataDir }: ClientPlace,
   url: string,
   key: string,
   cli: Pick<Cli, "flags">,

@@ -1,6 +1,6 @@
 // Records and refusals as people read them.
 import type { Verdict } from "../../contract/call.ts";
-import type { Problem } from "../client/fail.ts";
+import type { CliProblem } from "../client/fail.ts";
 import type { ApprovalNotice } from "../client/follow.ts";
 import { inCliWords } from "../client/remedies.ts";
 import type { Colors } from "./terminal.ts";
@@ -13,7 +13,7 @@ export function gateStrip(gates: readonly Verdict[]): string {
 }
 
 export function problemLines(
-  problem: Problem,
+  problem: CliProblem,
   color: Colors,
   hint: string | null = null,
 ): string[] {

@@ -2,9 +2,13 @@ import { load } from "@ostiary/rego";
 import type { Cli } from "../cli.ts";
 import { readModules } from "./files.ts";
 import { counted, showLoadErrors } from "./show.ts";
-import type { Reading } from "./reading.ts";
+import type { ReadOptions } from "./reading.ts";
 
-export async function check(cli: Cli, paths: readonly string[], reading: Reading): Promise<void> {
+export async function check(
+  cli: Cli,
+  paths: readonly string[],
+  reading: ReadOptions,
+): Promise<void> {
   const modules = readModules(paths);
   const compiled = await load(modules, reading);
   if (!compiled.ok) return showLoadErrors(cli, compiled.errors, modules);

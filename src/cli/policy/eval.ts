@@ -12,7 +12,7 @@ import { parseQuery } from "@ostiary/rego/syntax";
 import type { Cli } from "../cli.ts";
 import { failed, type CliError } from "../client/fail.ts";
 import { readDocument, readSources, readText } from "./files.ts";
-import { powers, type Reading } from "./reading.ts";
+import { powers, type ReadOptions } from "./reading.ts";
 import { exactJson, placeText, plain, showLoadErrors } from "./show.ts";
 
 export interface EvalOptions {
@@ -34,7 +34,7 @@ const VALUE = "value__";
 export async function evaluate(
   cli: Cli,
   query: string,
-  options: EvalOptions & Reading,
+  options: EvalOptions & ReadOptions,
 ): Promise<void> {
   const { modules, data } = readSources(options.data);
   const compiled = await load(modules, { version: options.version, queries: [query] });
@@ -59,7 +59,7 @@ export async function evaluate(
 }
 
 /** A query that is one expression has a value of its own; `x = 1; y = 2` has only the values of its variables. */
-function prepare(policy: Policy, query: string, { version }: Reading): PreparedQuery {
+function prepare(policy: Policy, query: string, { version }: ReadOptions): PreparedQuery {
   const plainQuery = policy.prepare(query);
   const [only, ...more] = parseQuery("query", query, version);
   const kind = only?.node.kind;

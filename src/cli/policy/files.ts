@@ -10,7 +10,7 @@ const MAX_BYTES = 32 * 1_048_576;
 const MODULE = /\.rego$/;
 const DOCUMENT = /\.(?:json|ya?ml)$/;
 
-export interface Sources {
+export interface PolicySources {
   /** File name, as it was given, to text. */
   readonly modules: Readonly<Record<string, string>>;
   readonly data: RegoObject;
@@ -27,7 +27,7 @@ export function readModules(paths: readonly string[]): Readonly<Record<string, s
 }
 
 /** Modules and data; a document's folder, seen from the folder that was named, is its place in the data. */
-export function readSources(paths: readonly string[]): Sources {
+export function readSources(paths: readonly string[]): PolicySources {
   const modules: Record<string, string> = {};
   let data = RegoObject.EMPTY;
   for (const path of paths) {

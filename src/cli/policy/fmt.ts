@@ -5,7 +5,7 @@ import type { Cli } from "../cli.ts";
 import { usage } from "../client/fail.ts";
 import { readModules } from "./files.ts";
 import { showLoadErrors } from "./show.ts";
-import type { Reading } from "./reading.ts";
+import type { ReadOptions } from "./reading.ts";
 
 export interface FmtOptions {
   readonly check?: boolean;
@@ -19,7 +19,7 @@ interface Formatted {
 }
 
 /** Nothing is written when any of the files does not parse. */
-export function fmt(cli: Cli, paths: readonly string[], options: FmtOptions & Reading): void {
+export function fmt(cli: Cli, paths: readonly string[], options: FmtOptions & ReadOptions): void {
   if (options.check && options.write) throw usage("--check and --write exclude each other");
   const modules = readModules(paths);
   const errors: LoadError[] = [];

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { nodeCrypto } from "@ostiary/rego/node-crypto";
 import type { RegoPowers } from "@ostiary/rego";
 
-export interface Reading {
+export interface ReadOptions {
   /** For modules that do not name a version. */
   readonly version: "v0" | "v1";
 }

@@ -4,7 +4,7 @@ import type { Cli } from "../cli.ts";
 import { failed, usage } from "../client/fail.ts";
 import { milliseconds, table } from "../output/render.ts";
 import { readSources } from "./files.ts";
-import { powers, type Reading } from "./reading.ts";
+import { powers, type ReadOptions } from "./reading.ts";
 import { placeText, plain, showLoadErrors } from "./show.ts";
 
 export interface TestOptions {
@@ -24,7 +24,7 @@ const WORDS: Record<TestStatus, string> = {
 export async function test(
   cli: Cli,
   paths: readonly string[],
-  options: TestOptions & Reading,
+  options: TestOptions & ReadOptions,
 ): Promise<void> {
   const pattern = options.run === undefined ? undefined : regExp(options.run);
   const { modules, data } = readSources(paths);

@@ -8,7 +8,7 @@ export interface RelationshipPage {
   readonly next: string | null;
 }
 
-export interface Written {
+export interface WrittenTuples {
   readonly revision: string;
   readonly changed: number;
 }

@@ -5,7 +5,7 @@ import { parseRelationship, relationshipText } from "../../governance/relations/
 import type { Cli } from "../cli.ts";
 import type { Api } from "../client/client.ts";
 import { fields } from "../output/render.ts";
-import { asUsage, readInput, type RelationshipPage, type Written } from "./common.ts";
+import { asUsage, readInput, type RelationshipPage, type WrittenTuples } from "./common.ts";
 
 /** As many as one request takes; a larger file is not one change. */
 const BATCH = 1_000;
@@ -25,7 +25,7 @@ export async function importFile(cli: Cli, file: string): Promise<void> {
     const changes = relationships
       .slice(i, i + BATCH)
       .map((one) => ({ relationship: relationshipText(one) }));
-    const written = await api.post<Written>("relationships", { changes });
+    const written = await api.post<WrittenTuples>("relationships", { changes });
     imported += written.changed;
     revision = written.revision;
     if (relationships.length > BATCH) cli.term.note(`${imported} of ${relationships.length}`);

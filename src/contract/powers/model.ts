@@ -13,7 +13,7 @@ export interface ModelPower {
   generate(request: GenerateRequest): Promise<Generated>;
   embed(
     request: ModelChoice & { readonly input: readonly string[]; readonly dimensions?: number },
-  ): Promise<Answered & { readonly embeddings: number[][]; readonly usage: Usage }>;
+  ): Promise<ModelAnswer & { readonly embeddings: number[][]; readonly usage: Usage }>;
   image(
     request: ModelChoice & {
       readonly prompt: string;
@@ -22,7 +22,7 @@ export interface ModelPower {
       readonly count: number;
     },
   ): Promise<
-    Answered & { readonly images: readonly ModelImage[]; readonly revisedPrompt?: string }
+    ModelAnswer & { readonly images: readonly ModelImage[]; readonly revisedPrompt?: string }
   >;
   look(
     request: ModelChoice & {
@@ -30,7 +30,7 @@ export interface ModelPower {
       readonly mime: string;
       readonly prompt: string;
     },
-  ): Promise<Answered & { readonly text: string; readonly usage: Usage }>;
+  ): Promise<ModelAnswer & { readonly text: string; readonly usage: Usage }>;
   transcribe(
     request: ModelChoice & {
       readonly audio: Uint8Array;
@@ -39,7 +39,7 @@ export interface ModelPower {
       readonly timestamps: boolean;
     },
   ): Promise<
-    Answered & {
+    ModelAnswer & {
       readonly text: string;
       readonly language: string | null;
       readonly durationSeconds: number | null;
@@ -54,7 +54,7 @@ export interface ModelPower {
       readonly format: "mp3" | "wav" | "ogg";
     },
   ): Promise<
-    Answered & { readonly audio: Uint8Array; readonly mime: string; readonly seconds: number }
+    ModelAnswer & { readonly audio: Uint8Array; readonly mime: string; readonly seconds: number }
   >;
 }
 
@@ -66,7 +66,7 @@ export interface ModelChoice {
 }
 
 /** Part of every answer. */
-export interface Answered {
+export interface ModelAnswer {
   /** The provider's own name of the model that answered. */
   readonly model: string;
   /** US dollars by the configured prices; 0 where none are. */
@@ -124,7 +124,7 @@ export interface ModelToolCall {
   readonly unreadable?: string;
 }
 
-export interface Generated extends Answered {
+export interface Generated extends ModelAnswer {
   readonly text: string;
   /** At most 128. */
   readonly calls: readonly ModelToolCall[];

@@ -46,7 +46,7 @@ export interface CapsuleDifference {
   readonly to: Json;
 }
 
-export type Checked<T> = Omit<T, "agentConfig"> & { readonly agentConfig?: AgentConfig };
+export type CheckedCapsule<T> = Omit<T, "agentConfig"> & { readonly agentConfig?: AgentConfig };
 
 /** Names of models and servers that come with the capsule. */
 export interface Among {
@@ -85,7 +85,7 @@ export interface CapsuleAdmin {
     change: T,
     now?: CapsuleSettings,
     among?: Among,
-  ): Promise<Checked<T>>;
+  ): Promise<CheckedCapsule<T>>;
 }
 
 export interface CapsuleAdminPowers {
@@ -123,7 +123,7 @@ export function createCapsuleAdmin(p: CapsuleAdminPowers): CapsuleAdmin {
     change: T,
     now: CapsuleSettings,
     among = NOTHING,
-  ): Promise<Checked<T>> => {
+  ): Promise<CheckedCapsule<T>> => {
     await requireModels(p, actor, change, among);
     const { agentConfig, capabilities } = change;
     return {

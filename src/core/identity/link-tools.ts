@@ -1,7 +1,7 @@
 // Puts approved tools of upstream servers into capsules, with the relations that let people call them.
 import type { Caller } from "../../contract/call.ts";
 import type { RelationChange, Relations } from "../../governance/relations/relation.ts";
-import type { Grant, ToolLinks } from "../../reach/upstream/admin/tool-links.ts";
+import type { ToolGrant, ToolLinks } from "../../reach/upstream/admin/tool-links.ts";
 import type { CapsuleRow } from "../../storage/store/store.ts";
 import type { Directory } from "./directory.ts";
 
@@ -85,7 +85,7 @@ export function createLinking({ directory, relations }: LinkingPowers): ToolLink
 /** A capsule may hold `server/tool@pin`. */
 const toolPart = (held: string): string => held.split("@", 1)[0] ?? held;
 
-function grantChanges(tenantId: string, name: string, grant: Grant): RelationChange[] {
+function grantChanges(tenantId: string, name: string, grant: ToolGrant): RelationChange[] {
   const resource = { type: "tool", id: name };
   const tenant = { type: "tenant", id: tenantId };
   const belongs = {

@@ -24,12 +24,12 @@ export interface Spread {
 }
 
 /** A family whose series are created with their first use. */
-export interface Series<T> extends Family {
+export interface MetricFamily<T> extends Family {
   of(...values: readonly string[]): T;
 }
 
 /** The present value of a gauge; an absent one is left out. */
-export type Reading = number | boolean | null | readonly (readonly [...string[], number])[];
+export type GaugeValue = number | boolean | null | readonly (readonly [...string[], number])[];
 
 const MAX_SERIES = 10_000;
 /** A reading that takes longer is left out: the page must be answered even if a source does not answer. */
@@ -38,15 +38,15 @@ const SEPARATOR = "\u0000";
 
 export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-export const counter = (about: Described): Series<Cell> => cells("counter", about);
+export const counter = (about: Described): MetricFamily<Cell> => cells("counter", about);
 
 /** A gauge whose value is set. */
-export const setGauge = (about: Described): Series<Cell> => cells("gauge", about);
+export const setGauge = (about: Described): MetricFamily<Cell> => cells("gauge", about);
 
 /** A number that is read with the page. */
 export function readGauge(
   about: Described,
-  read: () => Reading | Promise<Reading>,
+  read: () => GaugeValue | Promise<GaugeValue>,
   type: "gauge" | "counter" = "gauge",
 ): Family {
   const { name, labels = [] } = about;
@@ -70,7 +70,7 @@ export function readGauge(
 /** `bounds` are upper ones, ascending; what lies beyond the last counts under +Inf. */
 export function histogram(
   about: Described & { readonly bounds: readonly number[] },
-): Series<Spread> {
+): MetricFamily<Spread> {
   const { name, bounds } = about;
   const ends = [...bounds.map(String), "+Inf"];
   const { all, of } = seriesOf(about, () => spread(bounds));
@@ -103,7 +103,7 @@ export async function pageOf(families: readonly Family[]): Promise<string> {
   return `${parts.join("\n")}\n`;
 }
 
-function cells(type: "counter" | "gauge", about: Described): Series<Cell> {
+function cells(type: "counter" | "gauge", about: Described): MetricFamily<Cell> {
   const { all, of } = seriesOf<Cell>(about, () => ({ value: 0 }));
   const lines = () =>
     [...all.values()].map(([labels, { value }]) => line(about.name, labels, value));
@@ -145,7 +145,7 @@ function spread(bounds: readonly number[]) {
 }
 
 /** Null when it fails or is too slow. */
-async function inTime(read: () => Reading | Promise<Reading>): Promise<Reading> {
+async function inTime(read: () => GaugeValue | Promise<GaugeValue>): Promise<GaugeValue> {
   try {
     const reading = read();
     if (!(reading instanceof Promise)) return reading;

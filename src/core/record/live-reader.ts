@@ -19,22 +19,26 @@ const MAX_LAG = 1_000;
 const PAGE = 200;
 
 /** An event as it waits to be sent: small, whatever its size in the log. Who may get it is checked again then. */
-export interface Waiting {
+export interface WaitingEvent {
   readonly event: LiveEvent;
   readonly audience: Audience;
 }
 
-export interface Reader {
+export interface LiveReader {
   readonly caller: Caller;
   readonly callerNow: () => Caller;
   /** Also what others of the tenant run. */
   readonly everyone: boolean;
-  readonly waiting: Waiting[];
+  readonly waiting: WaitingEvent[];
   hasLagged: boolean;
   wake: () => void;
 }
 
-export const newReader = (caller: Caller, callerNow: () => Caller, everyone: boolean): Reader => ({
+export const newReader = (
+  caller: Caller,
+  callerNow: () => Caller,
+  everyone: boolean,
+): LiveReader => ({
   caller,
   callerNow,
   everyone,
@@ -44,7 +48,7 @@ export const newReader = (caller: Caller, callerNow: () => Caller, everyone: boo
 });
 
 /** Puts an event into the reader's queue; one that has fallen too far behind gets no more. */
-export function enqueue(reader: Reader, next: Waiting): void {
+export function enqueue(reader: LiveReader, next: WaitingEvent): void {
   if (reader.waiting.length < MAX_LAG && !reader.hasLagged) reader.waiting.push(next);
   else reader.hasLagged = true;
   reader.wake();
@@ -53,7 +57,7 @@ export function enqueue(reader: Reader, next: Waiting): void {
 /** What the reader gets, until the signal fires or it lags too far behind. Calls `leave` at its end. */
 export async function* follow(
   log: Store["log"],
-  reader: Reader,
+  reader: LiveReader,
   { after, signal, leave }: { after: number | undefined; signal: AbortSignal; leave: () => void },
 ): AsyncGenerator<LiveEvent> {
   try {
@@ -87,7 +91,7 @@ export async function* follow(
   }
 }
 
-function concerns({ callerNow, everyone }: Reader, audience: Audience): boolean {
+function concerns({ callerNow, everyone }: LiveReader, audience: Audience): boolean {
   const caller = callerNow();
   if (isAmong(caller, audience)) return true;
   const { tenantId, userId } = audience;
@@ -95,7 +99,7 @@ function concerns({ callerNow, everyone }: Reader, audience: Audience): boolean 
   return everyone && isOthers && caller.role === "admin";
 }
 
-const filterOf = ({ caller: { tenantId, userId }, everyone }: Reader) => ({
+const filterOf = ({ caller: { tenantId, userId }, everyone }: LiveReader) => ({
   tenantId,
   actor: userId,
   everyActor: everyone,
@@ -112,7 +116,7 @@ function laggedAfter(id: number): LiveEvent {
   return { id, event: "stream.lagged", data: JSON.stringify(data) };
 }
 
-export const waitingOf = ({ seq, event, known }: Recorded): Waiting => ({
+export const waitingOf = ({ seq, event, known }: Recorded): WaitingEvent => ({
   event:
     event.executionId !== null && known ? executionEvent(seq, event, known) : liveEvent(seq, event),
   audience: audienceOf(event),

@@ -10,7 +10,7 @@ import {
 } from "../../storage/events/announcements.ts";
 import type { Store } from "../../storage/store/store.ts";
 import type { Recorded } from "./index.ts";
-import { enqueue, follow, newReader, waitingOf, type Reader } from "./live-reader.ts";
+import { enqueue, follow, newReader, waitingOf, type LiveReader } from "./live-reader.ts";
 
 /** One event of the record. `id` is its sequence number in the log. */
 export interface LiveEvent {
@@ -52,9 +52,9 @@ const LOOK_BACK = 1_000;
 const MAX_REMEMBERED = 5_000;
 
 export function createLive(log: Store["log"]): LivePublisher {
-  const readers = new Map<string, Set<Reader>>();
+  const readers = new Map<string, Set<LiveReader>>();
   /** Those among them that follow all users of a tenant. */
-  const watchers = new Map<string, Set<Reader>>();
+  const watchers = new Map<string, Set<LiveReader>>();
   /** Announced events that were sent here already, oldest first. */
   const sent = new Set<number>();
   let readTo: number | null = null;
@@ -124,7 +124,7 @@ export function createLive(log: Store["log"]): LivePublisher {
 }
 
 /** Answers how to leave again. */
-function join(groups: Map<string, Set<Reader>>, key: string, reader: Reader): () => void {
+function join(groups: Map<string, Set<LiveReader>>, key: string, reader: LiveReader): () => void {
   const group = groups.get(key) ?? new Set();
   groups.set(key, group.add(reader));
   return () => {

@@ -19,7 +19,7 @@ export interface Metrics {
   /** The page of `/metrics`, classic text format. */
   text(): Promise<string>;
   /** From now on the page also has the present values of these. */
-  watch(sources: Sources): void;
+  watch(sources: GaugeSources): void;
   discovered(caller: Caller, count: number): void;
   ended(caller: Caller, outcome: Outcome): void;
   /** A call waits for a person: the gate has decided, but the call may not run yet. */
@@ -54,7 +54,7 @@ export interface MetricsPowers {
 }
 
 /** Values that are read with the page. Those that throw, are null or too slow are left out. */
-export interface Sources {
+export interface GaugeSources {
   readonly active: () => number;
   readonly running: () => number;
   readonly queued: () => number;
@@ -94,7 +94,7 @@ export function createMetrics(p: MetricsPowers): Metrics {
   const gate = gateFamilies();
   const record = recordFamilies();
   const server = serverFamilies();
-  let sources: Sources | null = null;
+  let sources: GaugeSources | null = null;
   const own = processFigures();
   const families: readonly Family[] = [
     ...Object.values(calls),
@@ -232,14 +232,14 @@ function labelOf({ visible, gates, toolName }: Outcome): string {
   return visible && gates.length > 0 ? toolName : "unknown";
 }
 
-function gauges(sources: () => Sources | null): readonly Family[] {
+function gauges(sources: () => GaugeSources | null): readonly Family[] {
   const of =
-    <T>(read: (from: Sources) => T) =>
+    <T>(read: (from: GaugeSources) => T) =>
     () => {
       const from = sources();
       return from === null ? null : read(from);
     };
-  const upstreams = (value: (upstream: UpstreamFigure) => number) => (from: Sources) =>
+  const upstreams = (value: (upstream: UpstreamFigure) => number) => (from: GaugeSources) =>
     from.upstreams().map((each): [string, number] => [each.name, value(each)]);
   return [
     readGauge(

@@ -2,7 +2,7 @@
 import type { Call, CancelReason, TimeLimit } from "../../contract/call.ts";
 import type { Runner, RunResult } from "./index.ts";
 
-export type Ended = { readonly kind: "finished"; readonly result: RunResult } | Stopped;
+export type RunEnd = { readonly kind: "finished"; readonly result: RunResult } | Stopped;
 
 export interface Stopped {
   readonly kind: "cancelled";
@@ -30,7 +30,7 @@ export function runWithDeadline(
   runner: Runner,
   call: Call,
   p: DeadlinePowers,
-): Ended | Promise<Ended> {
+): RunEnd | Promise<RunEnd> {
   const deadline = new Deadline(call.timeoutMs, p);
   if (call.signal.aborted) return stopped(call, null, deadline);
   const running = runner(watched(call, deadline));
@@ -149,12 +149,12 @@ function race(
   call: Call,
   deadline: Deadline,
   p: DeadlinePowers,
-): Promise<Ended> {
+): Promise<RunEnd> {
   return new Promise((resolve) => {
     let open = true;
     deadline.start();
     let grace: NodeJS.Timeout | undefined;
-    const close = (ended: Ended): void => {
+    const close = (ended: RunEnd): void => {
       open = false;
       deadline.end();
       clearTimeout(grace);
@@ -181,7 +181,7 @@ function race(
  * A tool whose own, shorter limit ended its work notes `timedOut` and that limit: the call has timed out, with what
  * there is so far.
  */
-function endOf(result: RunResult, call: Call): Ended {
+function endOf(result: RunResult, call: Call): RunEnd {
   const { timedOut, limitMs } = result.metadata;
   if (result.error !== null || timedOut !== true) return { kind: "finished", result };
   const limit =

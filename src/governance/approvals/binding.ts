@@ -6,7 +6,7 @@ import type { Subject } from "../../contract/subject.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { canonicalJson } from "../../util/json/json.ts";
 
-export interface Bound {
+export interface BoundCall {
   readonly tenantId: string;
   readonly requester: string;
   readonly keyId: string | null;
@@ -17,7 +17,7 @@ export interface Bound {
 }
 
 /** And how far the requester was narrowed: an agent's call differs from the same call of its caller. */
-export interface Narrowed extends Bound {
+export interface Narrowed extends BoundCall {
   readonly narrowing: string;
   /** An approval does not cover the same call of a caller that has read content from outside. */
   readonly tainted: boolean;

@@ -9,7 +9,7 @@ import type { ApprovalPowers } from "./powers.ts";
 import { type Seal, sealedIn } from "./seal.ts";
 import { unmask } from "./unmask.ts";
 
-export interface Edit {
+export interface ArgumentsEdit {
   /** Masked. */
   readonly arguments: JsonObject;
   readonly sealed: string;
@@ -22,7 +22,7 @@ export async function editOf(
   wanted: JsonObject,
   seal: Seal,
   p: Pick<ApprovalPowers, "masker" | "registry" | "validate">,
-): Promise<Edit | undefined> {
+): Promise<ArgumentsEdit | undefined> {
   const call = seal.open(row.id, sealedIn(row));
   const { arguments: args, faults } = unmask(
     wanted,

@@ -8,7 +8,7 @@ import { editOf } from "./edit.ts";
 import { type Ending, endedFault, overFault } from "./ending.ts";
 import { edited, stale } from "./inbox-faults.ts";
 import { findPage } from "./inbox-list.ts";
-import { type Listed, readListed } from "./listed.ts";
+import { type ListedApproval, readListed } from "./listed.ts";
 import type { Readable } from "./readable.ts";
 import type { CheckResumption } from "./resumption.ts";
 import type { ApprovalPowers } from "./powers.ts";
@@ -79,7 +79,7 @@ export function createInbox(p: ApprovalPowers, parts: InboxParts): ApprovalInbox
       await markPresented(found.filter(({ refusal }) => refusal === null).map(({ row }) => row));
       const items = found.map(({ row, refusal }, at) => ({
         ...headOf(row, refusal),
-        ...(listed[at] as Listed),
+        ...(listed[at] as ListedApproval),
       }));
       return { items, next };
     },

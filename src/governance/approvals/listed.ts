@@ -15,7 +15,7 @@ const CHUNK_BYTES = 1_048_576;
 type CutToSize = ApprovalPowers["cutToSize"];
 type Arguments = Pick<ApprovalRow, "arguments" | "editedArguments">;
 
-export interface Listed extends Arguments {
+export interface ListedApproval extends Arguments {
   /** Only the beginning is there. */
   readonly argumentsCut?: Cut;
   readonly editedArgumentsCut?: Cut;
@@ -45,8 +45,8 @@ export async function readListed(
   heads: readonly ApprovalHead[],
   store: Pick<Store["approvals"], "argumentsOf">,
   keep: CutToSize,
-): Promise<Listed[]> {
-  const listed: Listed[] = [];
+): Promise<ListedApproval[]> {
+  const listed: ListedApproval[] = [];
   for (const chunk of chunksOf(heads)) {
     const found = await store.argumentsOf(chunk.map(({ id }) => id));
     for (const { id } of chunk) {

@@ -5,7 +5,7 @@ import { taintText, type Taint } from "../../contract/taint.ts";
 import type { Tool } from "../../contract/tool.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { Approvals } from "./approval.ts";
-import { bindingOf, boundOf, type Bound, type Narrowed } from "./binding.ts";
+import { bindingOf, boundOf, type BoundCall, type Narrowed } from "./binding.ts";
 import type { Ending } from "./ending.ts";
 import { listedArguments } from "./listed.ts";
 import type { ApprovalPowers } from "./powers.ts";
@@ -138,7 +138,7 @@ function withTaint(asks: Asks, taint: readonly Taint[]): Asks {
 const sourcesOf = (taint: readonly Taint[], masker: Pick<ApprovalPowers["masker"], "text">) =>
   taint.map(({ from, tool, reader }) => ({ from: masker.text(from), tool, reader }));
 
-function rowOf({ narrowing: _narrowing, tainted: _tainted, ...bound }: Narrowed): Bound {
+function rowOf({ narrowing: _narrowing, tainted: _tainted, ...bound }: Narrowed): BoundCall {
   return bound;
 }
 

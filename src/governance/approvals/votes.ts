@@ -1,7 +1,7 @@
 // Votes on an approval: counted by the store, and audited with the way the person decided.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import type { ApprovalRow, ApprovalVote } from "../../storage/store/store.ts";
-import type { Edit } from "./edit.ts";
+import type { ArgumentsEdit } from "./edit.ts";
 import { edited, stale } from "./inbox-faults.ts";
 import { listedEdit } from "./listed.ts";
 import type { ApprovalPowers } from "./powers.ts";
@@ -11,7 +11,7 @@ export type CastVote = (
   caller: Caller,
   row: ApprovalRow,
   decision: ApprovalVote["decision"],
-  vote: { readonly comment: string | undefined; readonly edit?: Edit | undefined },
+  vote: { readonly comment: string | undefined; readonly edit?: ArgumentsEdit | undefined },
 ) => Promise<ApprovalRow>;
 
 export function createCastVote(p: ApprovalPowers, seal: Seal): CastVote {

@@ -6,7 +6,7 @@ import type { Follower } from "../../storage/store/follow.ts";
 import type { Action, Store } from "../../storage/store/store.ts";
 import { hashOfFiles } from "./changes.ts";
 import { DOCUMENT_KINDS, type DocumentKind } from "../../contract/document.ts";
-import type { DocumentHandler, Documents } from "../rules/governance.ts";
+import type { DocumentHandler, GovernanceDocuments } from "../rules/governance.ts";
 import { createEffective, type Effective } from "./effective.ts";
 import { NOUN } from "./faults.ts";
 import { createPublisher } from "./publish.ts";
@@ -22,7 +22,7 @@ export interface DocumentsPowers {
 
 export type Actor = Pick<Caller, "tenantId" | "userId">;
 
-export interface StartedDocuments extends Documents {
+export interface StartedDocuments extends GovernanceDocuments {
   /** Makes effective what the store says, now and after each change by another instance. */
   start(): Promise<void>;
   /** After a version has taken effect here, no matter which instance published it. */

@@ -3,12 +3,12 @@ import type { Caller } from "../../contract/call.ts";
 import type { Governance } from "../rules/governance.ts";
 import type { Amounts } from "./amounts.ts";
 import type { Metric, Reserved } from "./budget.ts";
-import { counterOf, type Owner } from "./owners.ts";
+import { counterOf, type BudgetOwner } from "./owners.ts";
 import { periodEnd, periodOf } from "./period.ts";
 
-export interface Line {
+export interface CounterLine {
   readonly counter: string;
-  readonly owner: Owner;
+  readonly owner: BudgetOwner;
   readonly metric: Metric;
   readonly amount: number;
   readonly limit: number | null;
@@ -25,9 +25,9 @@ export function isLimited({ plans }: Pick<Caller, "plans">, budget: Governance["
 
 export function linesOf(
   amounts: Amounts,
-  owners: readonly Owner[],
+  owners: readonly BudgetOwner[],
   budget: Governance["budget"],
-): Line[] {
+): CounterLine[] {
   return entriesOf(amounts).flatMap(([metric, amount]) =>
     owners.map((owner) => {
       const limit = budget(owner.plan, metric);
@@ -37,7 +37,12 @@ export function linesOf(
 }
 
 /** The refusal that names this counter, which has no room. */
-export function refusal(lines: readonly Line[], name: string, used: number, at: number): Reserved {
+export function refusal(
+  lines: readonly CounterLine[],
+  name: string,
+  used: number,
+  at: number,
+): Reserved {
   const line = lines.find(({ counter }) => counter === name);
   if (!line || line.limit === null)
     throw new Error(`the store refused '${name}', which has no limit`);

@@ -1,7 +1,7 @@
 // What the budget stage asks: one exact, durable reservation per call on the plans of its tenant, user and key.
 import type { Call, Outcome, Plan } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
-import type { Owned, Owner, OwnerKind } from "./owners.ts";
+import type { Owned, BudgetOwner, OwnerKind } from "./owners.ts";
 
 /** Each has a meter: a tool's, or (api_calls) the doors. */
 export const METRICS = [
@@ -29,7 +29,7 @@ export type Reserved =
 export interface BudgetRefusal {
   readonly ok: false;
   /** Whose budget it was. */
-  readonly owner: Owner;
+  readonly owner: BudgetOwner;
   readonly metric: Metric;
   readonly used: number;
   readonly limit: number;
@@ -47,14 +47,14 @@ export interface BudgetLine {
 }
 
 /** What a plan includes; null: no limit. */
-export interface PlanView {
+export interface BudgetPlanView {
   readonly plan: Plan | null;
   readonly callsPerMinute: number | null;
   readonly budgets: Readonly<Record<Metric, number | null>>;
 }
 
 export interface UsageView {
-  readonly owner: Owner;
+  readonly owner: BudgetOwner;
   readonly metric: Metric;
   readonly used: number;
   readonly reserved: number;
@@ -84,6 +84,6 @@ export interface Budgets {
   peek(subject: Subject): Reserved | Promise<Reserved>;
   /** Of key, user and tenant, each with the limits of its own plan; without a period of the present one. */
   usage(caller: Owned, period?: string): Promise<readonly UsageView[]>;
-  plans(): readonly PlanView[];
+  plans(): readonly BudgetPlanView[];
   readonly book: UseBook;
 }

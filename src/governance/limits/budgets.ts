@@ -3,10 +3,10 @@ import { PLANS } from "../../contract/call.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Governance } from "../rules/governance.ts";
 import type { Store } from "../../storage/store/store.ts";
-import { entriesOf, isLimited, linesOf, refusal, type Line } from "./budget-lines.ts";
+import { entriesOf, isLimited, linesOf, refusal, type CounterLine } from "./budget-lines.ts";
 import { budgetOf, settleOf, type Amounts } from "./amounts.ts";
 import { type BudgetLine, type Budgets, type Metric, METRICS, type Reserved } from "./budget.ts";
-import { counterOf, onCounters, ownersOf, type Owner } from "./owners.ts";
+import { counterOf, onCounters, ownersOf, type BudgetOwner } from "./owners.ts";
 import { periodEnd, periodOf } from "./period.ts";
 import { createReservations } from "./reservations.ts";
 
@@ -27,7 +27,7 @@ export interface LowBudget {
   readonly tenantId: string;
   readonly period: string;
   readonly metric: Metric;
-  readonly owner: Owner["kind"];
+  readonly owner: BudgetOwner["kind"];
   readonly ownerId: string;
   readonly used: number;
   readonly limit: number;
@@ -39,7 +39,7 @@ export function createBudgets(p: BudgetsPowers): Budgets {
   const reserve = createReservations(p);
 
   /** Null when no plan limits anything that this call uses: the log counts its use all the same. */
-  const limited = (call: Pick<Subject, "caller" | "tool" | "arguments">): Line[] | null => {
+  const limited = (call: Pick<Subject, "caller" | "tool" | "arguments">): CounterLine[] | null => {
     const { caller, tool } = call;
     const { budget } = p.governance();
     // Most tools have no meter, and most plans no limit: then there is nothing to list.
@@ -48,7 +48,7 @@ export function createBudgets(p: BudgetsPowers): Budgets {
     return lines.some(({ limit }) => limit !== null) ? lines : null;
   };
 
-  const peek = async ({ caller }: Subject, lines: Line[]): Promise<Reserved> => {
+  const peek = async ({ caller }: Subject, lines: CounterLine[]): Promise<Reserved> => {
     const at = p.now();
     const counters = lines.map(({ counter }) => counter);
     const rows = await p.usage.of(caller.tenantId, periodOf(at), counters);

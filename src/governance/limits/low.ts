@@ -1,5 +1,5 @@
 // Notices that a budget is nearly used up. A warning only: it never refuses, and its own failure changes nothing.
-import type { Line } from "./budget-lines.ts";
+import type { CounterLine } from "./budget-lines.ts";
 import type { Metric } from "./budget.ts";
 import type { BudgetsPowers } from "./budgets.ts";
 
@@ -16,7 +16,7 @@ interface Watch {
   reading: boolean;
 }
 
-type Limited = Line & { readonly limit: number };
+type Limited = CounterLine & { readonly limit: number };
 
 export function createLowBudgetWatch(p: BudgetsPowers) {
   /** By the narrowest counter that is taken from. */
@@ -35,12 +35,16 @@ export function createLowBudgetWatch(p: BudgetsPowers) {
 
   return {
     /** Metrics that this call brings close to their limit and no warning was given for yet. */
-    async check(tenantId: string, period: string, lines: readonly Line[]): Promise<Metric[]> {
+    async check(
+      tenantId: string,
+      period: string,
+      lines: readonly CounterLine[],
+    ): Promise<Metric[]> {
       const watch = watchOf(`${tenantId} ${lines[0]?.counter ?? ""}`, period);
       const part = p.governance().lowWarning;
       const taken = (counter: string): number => watch.taken.get(counter) ?? 0;
-      const nameOf = ({ counter }: Line): string => `${tenantId} ${period} ${counter}`;
-      const isClose = (line: Line): line is Limited =>
+      const nameOf = ({ counter }: CounterLine): string => `${tenantId} ${period} ${counter}`;
+      const isClose = (line: CounterLine): line is Limited =>
         line.limit !== null &&
         !warned.has(nameOf(line)) &&
         taken(line.counter) + line.amount >= line.limit * part;

@@ -7,7 +7,7 @@ import type { Ids } from "../../util/ids.ts";
 import type { Governance } from "../rules/governance.ts";
 import type { Metric } from "./budget.ts";
 import { exhaustedText } from "./exhausted.ts";
-import { counterOf, ownersOf, type Owner } from "./owners.ts";
+import { counterOf, ownersOf, type BudgetOwner } from "./owners.ts";
 import { periodEnd, periodOf } from "./period.ts";
 
 export interface ModelUse {
@@ -121,7 +121,7 @@ export function createModelUse(p: ModelUsePowers): ModelUse {
 }
 
 function exhausted(
-  { owner, limit }: { readonly owner: Owner; readonly limit: number | null },
+  { owner, limit }: { readonly owner: BudgetOwner; readonly limit: number | null },
   used: number,
   period: string,
 ): AppError {

@@ -7,7 +7,7 @@ import type { Metric } from "./budget.ts";
 export const OWNERS = ["key", "user", "tenant"] as const;
 export type OwnerKind = (typeof OWNERS)[number];
 
-export interface Owner {
+export interface BudgetOwner {
   readonly kind: OwnerKind;
   readonly id: string;
   readonly plan: Plan | null;
@@ -16,8 +16,8 @@ export interface Owner {
 export type Owned = Pick<Caller, "tenantId" | "userId" | "keyId" | "plans">;
 
 /** Narrowest first. The tenant always counts; user and key where they have a plan of their own. */
-export function ownersOf({ tenantId, userId, keyId, plans }: Owned): Owner[] {
-  const owners: Owner[] = [];
+export function ownersOf({ tenantId, userId, keyId, plans }: Owned): BudgetOwner[] {
+  const owners: BudgetOwner[] = [];
   if (plans.key !== null && keyId !== null)
     owners.push({ kind: "key", id: keyId, plan: plans.key });
   if (plans.user !== null) owners.push({ kind: "user", id: userId, plan: plans.user });
@@ -26,7 +26,7 @@ export function ownersOf({ tenantId, userId, keyId, plans }: Owned): Owner[] {
 }
 
 /** The name of a counter in the store, below the tenant: `tool_calls`, `tool_calls@user:ada`. */
-export const counterOf = (metric: Metric, { kind, id }: Owner): string =>
+export const counterOf = (metric: Metric, { kind, id }: BudgetOwner): string =>
   kind === "tenant" ? metric : `${metric}@${kind}:${id}`;
 
 /** The same amounts on the counters of every owner. */

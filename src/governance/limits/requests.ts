@@ -7,7 +7,7 @@ import type { Governance } from "../rules/governance.ts";
 import type { Store } from "../../storage/store/store.ts";
 import type { LowBudget } from "./budgets.ts";
 import { exhaustedText } from "./exhausted.ts";
-import { counterOf, ownersOf, type Owner } from "./owners.ts";
+import { counterOf, ownersOf, type BudgetOwner } from "./owners.ts";
 import { counterIn, createRequestMonths, type Counter, type Month } from "./request-months.ts";
 
 export interface Requests {
@@ -30,7 +30,7 @@ export interface RequestsPowers {
 }
 
 interface Line {
-  readonly owner: Owner;
+  readonly owner: BudgetOwner;
   readonly counter: Counter;
   readonly limit: number | null;
 }

@@ -1,7 +1,7 @@
 // Takes what a call uses from its counters, durably: calls on the same counters together, in one transaction.
 import type { Subject } from "../../contract/subject.ts";
 import type { Store } from "../../storage/store/store.ts";
-import { refusal, type Line } from "./budget-lines.ts";
+import { refusal, type CounterLine } from "./budget-lines.ts";
 import type { Reserved } from "./budget.ts";
 import type { BudgetsPowers } from "./budgets.ts";
 import { createCoalescer } from "./coalesce.ts";
@@ -26,7 +26,7 @@ interface GroupKey extends Month {
   readonly counters: readonly { readonly metric: string; readonly limit: number }[];
 }
 
-export type Reserve = (subject: Subject, lines: readonly Line[]) => Promise<Reserved>;
+export type Reserve = (subject: Subject, lines: readonly CounterLine[]) => Promise<Reserved>;
 
 export function createReservations(p: BudgetsPowers): Reserve {
   const low = createLowBudgetWatch(p);
@@ -63,7 +63,7 @@ export function createReservations(p: BudgetsPowers): Reserve {
   const take = (
     executionId: string,
     month: Month,
-    lines: readonly Line[],
+    lines: readonly CounterLine[],
     again: boolean,
   ): Promise<Answer> => {
     const counters = lines.flatMap(({ counter, limit }) =>

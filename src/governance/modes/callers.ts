@@ -2,7 +2,7 @@
 import type { Caller } from "../../contract/call.ts";
 import type { SensorRule } from "../rules/governance.ts";
 import type { Throttle } from "./mode.ts";
-import { createTally, type Tally } from "./tally.ts";
+import { createTally, type SignalTally } from "./tally.ts";
 
 /** A caller by name: a new key does not make a new caller. */
 export const callerKey = (caller: Caller): string => `${caller.tenantId}\n${caller.userId}`;
@@ -23,7 +23,7 @@ export interface CallerCounts {
 const MAX_CALLERS = 5_000;
 
 export function createCallerCounts(): CallerCounts {
-  const tallies = new Map<string, Tally>();
+  const tallies = new Map<string, SignalTally>();
   return {
     add(caller, at, windowMs) {
       let tally = tallies.get(caller);

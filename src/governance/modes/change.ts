@@ -1,7 +1,7 @@
 // How a change of the mode is built and recorded, and what must hold before it.
 import { MODES, type JsonObject, type Mode } from "../../contract/call.ts";
 import { AppError, type FieldFault } from "../../contract/errors.ts";
-import type { Change } from "./mode-store.ts";
+import type { ModeChange } from "./mode-store.ts";
 import type { SensorStatus } from "./sensors.ts";
 import { stricterOf, type StoredMode } from "./stored.ts";
 
@@ -19,7 +19,7 @@ export interface ChangeDetails {
   readonly sensors: JsonObject;
 }
 
-export function changeTo(before: StoredMode, to: Mode, details: ChangeDetails): Change {
+export function changeTo(before: StoredMode, to: Mode, details: ChangeDetails): ModeChange {
   const { by, reason, tenantId, until, now, sensors } = details;
   const revertTo = until === null ? null : wayBack(before, to);
   const next: StoredMode = {

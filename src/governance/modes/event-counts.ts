@@ -3,13 +3,13 @@
 import { createTally } from "./tally.ts";
 
 const COUNTED = ["ended", "failed", "violations", "auditFailures"] as const;
-export type Counted = (typeof COUNTED)[number];
+export type CountedEvent = (typeof COUNTED)[number];
 
 export interface EventCounts {
-  add(name: Counted): void;
+  add(name: CountedEvent): void;
   /** Closes the present sample. Failed records are left out of it while this instance is cut off from the store. */
   sample(at: number, options: { cutOff: boolean }): void;
-  count(name: Counted, since: number): number;
+  count(name: CountedEvent, since: number): number;
 }
 
 export function createEventCounts(keepMs: number): EventCounts {

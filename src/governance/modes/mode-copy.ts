@@ -3,7 +3,7 @@
 import type { Mode } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ModeNote, NoteQueue } from "./mode-notes.ts";
-import type { Change, ModeStorePowers } from "./mode-store.ts";
+import type { ModeChange, ModeStorePowers } from "./mode-store.ts";
 import type { ModeState } from "./mode.ts";
 import {
   firstMode,
@@ -116,7 +116,7 @@ function lockdownNote(from: Mode, to: StoredMode, tenantId: string): ModeNote {
  */
 export async function writeChange(
   copy: ModeCopy,
-  { next, note }: Change,
+  { next, note }: ModeChange,
   p: Pick<CopyPowers, "facts" | "log" | "notes">,
 ): Promise<boolean> {
   const text = JSON.stringify(next);

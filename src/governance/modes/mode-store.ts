@@ -16,14 +16,14 @@ import { createNoteQueue, type ModeNote, type NotePowers } from "./mode-notes.ts
 import type { ModeState } from "./mode.ts";
 import type { StoredMode } from "./stored.ts";
 
-export interface Change {
+export interface ModeChange {
   readonly next: StoredMode;
   /** Null: the change is not recorded. */
   readonly note: ModeNote | null;
 }
 
 /** Decides on the newest known mode; null leaves it. Called again when another instance changed it meanwhile. */
-export type Decide = (before: StoredMode) => Change | null | Promise<Change | null>;
+export type Decide = (before: StoredMode) => ModeChange | null | Promise<ModeChange | null>;
 
 export interface ModeStorePowers {
   readonly facts: Pick<Store["facts"], "get" | "replace">;

@@ -1,13 +1,13 @@
 // How often something happened lately: one number per tick, old ones dropped.
 
-export interface Tally {
+export interface SignalTally {
   /** `at` is the moment of a tick and never decreases. */
   add(at: number, count: number, windowMs: number): void;
   /** How many since then, the tick of that moment included: it counts a little too much rather than too little. */
   count(since: number): number;
 }
 
-export function createTally(): Tally {
+export function createTally(): SignalTally {
   const slices: { at: number; count: number }[] = [];
   return {
     add(at, count, windowMs) {

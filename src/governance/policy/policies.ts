@@ -5,10 +5,10 @@ import type {
   PolicyDecision,
   PolicyEngine,
   PolicyInput,
-  Question,
+  PolicyQuestion,
 } from "./policy.ts";
 
-interface Remembered extends Question {
+interface Remembered extends PolicyQuestion {
   readonly revision: number;
   readonly judged: PolicyJudgement;
 }

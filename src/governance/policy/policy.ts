@@ -99,11 +99,14 @@ export interface Policies {
     options: { explain: boolean },
   ): PolicyJudgement | Promise<PolicyJudgement>;
   /** The same, remembered for this caller and tool while nothing that the answer depends on changes. */
-  remembered(about: Question, input: () => PolicyInput): PolicyJudgement | Promise<PolicyJudgement>;
+  remembered(
+    about: PolicyQuestion,
+    input: () => PolicyInput,
+  ): PolicyJudgement | Promise<PolicyJudgement>;
 }
 
 /** Everything an input is made of, but for the time and the arguments. */
-export interface Question {
+export interface PolicyQuestion {
   readonly action: "view" | "execute";
   readonly caller: object;
   readonly tool: object;

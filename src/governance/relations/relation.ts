@@ -69,13 +69,13 @@ export interface Precondition {
   readonly filter: RelationshipFilter;
 }
 
-export interface Found {
+export interface FoundEntry {
   readonly id: string;
   readonly has: "yes" | "conditional";
   readonly missing?: readonly string[];
 }
 
-export interface FoundSubject extends Found {
+export interface FoundSubject extends FoundEntry {
   /** Of the wildcard `*` only: subjects that are left out. */
   readonly except?: readonly string[];
 }
@@ -110,7 +110,7 @@ export interface Relations {
     permission: string;
     subject: SubjectRef;
     context?: JsonObject;
-  }): Promise<readonly Found[]>;
+  }): Promise<readonly FoundEntry[]>;
   lookupSubjects(request: {
     resource: ObjectRef;
     permission: string;

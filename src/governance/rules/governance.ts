@@ -4,7 +4,7 @@ import type { Caller, EgressLimit, JsonObject, Mode, Plan } from "../../contract
 import type { CommandVerdict } from "../../contract/effect.ts";
 import type { EgressRules } from "../../reach/egress/egress.ts";
 import type { Metric } from "../limits/budget.ts";
-import type { Reader, Taint } from "../../contract/taint.ts";
+import type { TaintReader, Taint } from "../../contract/taint.ts";
 import type { Tool } from "../../contract/tool.ts";
 
 /** Where a rule is written, and its text. */
@@ -161,7 +161,7 @@ export interface Governance {
   /** Null: the call needs no one. `taint` is never empty. */
   taintRule(tool: Tool, taint: readonly Taint[]): TaintRule | null;
   /** False: what this reader has read changes nothing, so it need not be collected. */
-  minds(reader: Reader): boolean;
+  minds(reader: TaintReader): boolean;
   approvalRules(tool: Tool): ApprovalRules;
   /** The tool as it counts for these arguments: risk as the files set it, raised by what the arguments ask for. */
   asGoverned(tool: Tool, given: JsonObject | null): Tool;
@@ -256,7 +256,7 @@ export interface DocumentHandler {
  * Every change is validated, audited as `policy.changed`, `governance.changed` or `relations.changed`, and effective
  * before it is acknowledged.
  */
-export interface Documents {
+export interface GovernanceDocuments {
   list(
     kind: DocumentKind,
     page: { limit: number; before?: number },

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { testTool } from "../../../test/fixtures/gate.ts";
 import { governanceOf, shippedFiles } from "../../../test/fixtures/governance.ts";
-import type { Reader } from "../../contract/taint.ts";
+import type { TaintReader } from "../../contract/taint.ts";
 import type { Tool } from "../../contract/tool.ts";
 
-const by = (...readers: Reader[]) =>
+const by = (...readers: TaintReader[]) =>
   readers.map((reader) => ({ tool: "web/get", executionId: "e", from: "example.org", reader }));
 const rules = (section: string) => {
   const files = shippedFiles();

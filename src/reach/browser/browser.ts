@@ -31,14 +31,14 @@ export const browserConfig = z.strictObject({
 export type BrowserConfig = z.output<typeof browserConfig>;
 
 /** Whose session it is. Another's is answered like one that never existed. */
-export interface Owner {
+export interface BrowserOwner {
   readonly tenantId: string;
   readonly userId: string;
 }
 
 /** One call's use of a session. */
 export interface Use {
-  readonly owner: Owner;
+  readonly owner: BrowserOwner;
   /**
    * Of the tool that is called: top-level navigations obey them whole, everything else the block list and addresses.
    */
@@ -50,7 +50,7 @@ export interface Use {
 }
 
 export type OpenOptions = Parameters<BrowserPower["open"]>[0];
-export type Opened = Awaited<ReturnType<BrowserPower["open"]>>;
+export type OpenedPage = Awaited<ReturnType<BrowserPower["open"]>>;
 
 /** Something the browser saved, read from its folder as a stream. */
 export interface Download {
@@ -60,7 +60,7 @@ export interface Download {
 }
 
 export interface Browsers {
-  open(use: Use, options: OpenOptions): Promise<Opened>;
+  open(use: Use, options: OpenOptions): Promise<OpenedPage>;
   /** The handle is good for this call only. */
   session(use: Use, sessionId: string): BrowserHandle;
   /** `receive` is given each download before its folder goes. False: it was closed already. */

@@ -4,7 +4,7 @@ import type { Egress, EgressRules } from "../egress/egress.ts";
 import { AppError } from "../../contract/errors.ts";
 import { egressBlocked, quoted } from "./faults.ts";
 
-export interface Guard {
+export interface BrowserGuard {
   /** Rules of the call under way; they stay until the next one. */
   setRules(rules: EgressRules): void;
   /** For the proxy: a page may load from anywhere that is public and not blocked. */
@@ -36,7 +36,11 @@ const OWN_SERVICES: ReadonlySet<string> = new Set([
 const REMEMBERED_MS = 5_000;
 const MAX_REMEMBERED = 1_000;
 
-export function createGuard(egress: Egress, first: EgressRules, lifetime: AbortSignal): Guard {
+export function createBrowserGuard(
+  egress: Egress,
+  first: EgressRules,
+  lifetime: AbortSignal,
+): BrowserGuard {
   let rules = first;
   let refusal: AppError | null = null;
   /** Hosts that the gate let through for any call of this session. */

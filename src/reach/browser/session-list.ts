@@ -1,18 +1,18 @@
 // The sessions of this process by owner: which are live, how many may be, when they end for want of use, and why they
 // ended.
 import { AppError } from "../../contract/errors.ts";
-import type { BrowserConfig, Owner, Use } from "./browser.ts";
+import type { BrowserConfig, BrowserOwner, Use } from "./browser.ts";
 import { noSession } from "./faults.ts";
 import type { LiveSession } from "./session.ts";
 
 export interface SessionList {
   /** Makes room for a session that is being opened, or throws. The result gives the room back. */
-  reserve(owner: Owner): () => void;
+  reserve(owner: BrowserOwner): () => void;
   add(session: LiveSession): void;
   /** The idle time of this session begins anew. */
   stayAwake(id: string): void;
   /** It has ended; its owner learns why, for a while. */
-  remove(id: string, owner: Owner, why: AppError): void;
+  remove(id: string, owner: BrowserOwner, why: AppError): void;
   /** The session, or the fault to answer with: another caller's session is as unknown as none. */
   find(use: Use, id: string): LiveSession | AppError;
   all(): readonly LiveSession[];
@@ -25,7 +25,7 @@ export function createSessionList(
   report: (cause: unknown) => void,
 ): SessionList {
   const live = new Map<string, { session: LiveSession; idle: NodeJS.Timeout | null }>();
-  const ended = new Map<string, { owner: Owner; why: AppError }>();
+  const ended = new Map<string, { owner: BrowserOwner; why: AppError }>();
   const opening = new Map<string, number>();
 
   const requireRoom = (key: string): void => {
@@ -90,5 +90,5 @@ export function createSessionList(
   };
 }
 
-const keyOf = ({ tenantId, userId }: Owner): string => JSON.stringify([tenantId, userId]);
-const sameOwner = (a: Owner, b: Owner): boolean => keyOf(a) === keyOf(b);
+const keyOf = ({ tenantId, userId }: BrowserOwner): string => JSON.stringify([tenantId, userId]);
+const sameOwner = (a: BrowserOwner, b: BrowserOwner): boolean => keyOf(a) === keyOf(b);

@@ -2,18 +2,18 @@
 import type { BrowserContext, Dialog, Page } from "playwright-core";
 import type { Egress } from "../egress/egress.ts";
 import type { AppError } from "../../contract/errors.ts";
-import type { OpenOptions, Owner, Use } from "./browser.ts";
+import type { OpenOptions, BrowserOwner, Use } from "./browser.ts";
 import { startChromium, type ChromiumParts } from "./chromium.ts";
 import { createDownloads, type Downloads } from "./downloads.ts";
 import { fault, quoted, sessionClosed } from "./faults.ts";
-import { createGuard, type Guard } from "./guard.ts";
+import { createBrowserGuard, type BrowserGuard } from "./guard.ts";
 import { openTabs, type Tabs } from "./tabs.ts";
 import { abortable } from "./abortable.ts";
 
 export interface LiveSession {
   readonly id: string;
-  readonly owner: Owner;
-  readonly guard: Guard;
+  readonly owner: BrowserOwner;
+  readonly guard: BrowserGuard;
   readonly tabs: Tabs;
   readonly downloads: Downloads;
   /** Null while it lives. */
@@ -26,7 +26,7 @@ export interface LiveSession {
   end(why: string): Promise<void>;
 }
 
-export interface SessionParts extends ChromiumParts {
+export interface BrowserSessionParts extends ChromiumParts {
   readonly egress: Egress;
   readonly onEnd: (id: string, why: AppError) => void;
 }
@@ -35,11 +35,11 @@ export async function openSession(
   id: string,
   use: Use,
   options: OpenOptions,
-  p: SessionParts,
+  p: BrowserSessionParts,
 ): Promise<LiveSession> {
   const life = new AbortController();
   const hosts = new Set<string>();
-  const guard = createGuard(p.egress, use.rules, life.signal);
+  const guard = createBrowserGuard(p.egress, use.rules, life.signal);
   const onHost = (host: string) => {
     if (hosts.size < 1_000) hosts.add(host);
   };
@@ -140,7 +140,7 @@ interface Turns {
   readonly life: AbortSignal;
   readonly ended: () => AppError | null;
   readonly dialog: DialogWatch;
-  readonly guard: Guard;
+  readonly guard: BrowserGuard;
   readonly tabs: Tabs;
 }
 

@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import type { Egress } from "../egress/egress.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { BrowserConfig, Browsers, Opened, OpenOptions, Use } from "./browser.ts";
+import type { BrowserConfig, Browsers, OpenedPage, OpenOptions, Use } from "./browser.ts";
 import { createDiagrams } from "./diagram.ts";
 import { findChromium } from "./executable.ts";
-import { createGuard } from "./guard.ts";
+import { createBrowserGuard } from "./guard.ts";
 import { handleOf } from "./handle.ts";
 import { navigate } from "./navigate.ts";
 import { createSessionList } from "./session-list.ts";
@@ -36,7 +36,7 @@ export function openBrowsers(p: BrowsersParts): Browsers {
   const idleMs = p.config.idleSeconds * 1_000;
 
   /** The session and its first page; it is live from here on, unless its call ended meanwhile. */
-  const open = async (id: string, use: Use, options: OpenOptions): Promise<Opened> => {
+  const open = async (id: string, use: Use, options: OpenOptions): Promise<OpenedPage> => {
     const session = await openSession(id, use, options, {
       ...chromium,
       egress: p.egress,
@@ -76,7 +76,7 @@ export function openBrowsers(p: BrowsersParts): Browsers {
         });
       // A forbidden address needs no browser.
       if (options.url !== undefined)
-        await createGuard(p.egress, use.rules, use.signal).check(options.url, use.signal);
+        await createBrowserGuard(p.egress, use.rules, use.signal).check(options.url, use.signal);
       const opened = sessions.reserve(use.owner);
       const id = p.newId();
       try {

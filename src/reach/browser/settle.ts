@@ -3,7 +3,7 @@ import type { Page, Request } from "playwright-core";
 import type { LiveSession } from "./session.ts";
 import { pause } from "./abortable.ts";
 
-export interface Settled {
+export interface SettledPage {
   url: string;
   navigated: boolean;
   openedTabId?: string;
@@ -18,7 +18,7 @@ export async function settled(
   page: Page,
   action: () => Promise<unknown>,
   signal: AbortSignal,
-): Promise<Settled> {
+): Promise<SettledPage> {
   let started = false;
   let navigated = false;
   let popup: Page | null = null;

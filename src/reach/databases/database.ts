@@ -110,14 +110,14 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export interface Connection {
+export interface DatabaseConnection {
   readonly name: string;
   readonly config: ConnectionConfig;
   readonly database: Database;
 }
 
 export interface Databases {
-  readonly all: readonly Connection[];
+  readonly all: readonly DatabaseConnection[];
   close(): Promise<void>;
 }
 
@@ -132,7 +132,7 @@ export interface DatabasesSettings {
 
 /** Throws when a connection is the engine's own store: that must not start. Nothing is connected to yet. */
 export async function openDatabases(settings: DatabasesSettings): Promise<Databases> {
-  const all: Connection[] = [];
+  const all: DatabaseConnection[] = [];
   const names = Object.entries(settings.connections);
   if (names.length === 0) return { all, close: () => Promise.resolve() };
   const defaults = names.filter(([, config]) => config.default);

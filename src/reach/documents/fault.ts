@@ -3,7 +3,7 @@
 export type DocumentReason =
   "unsupported_type" | "encrypted" | "archive_too_large" | "document_unreadable" | "pages_invalid";
 
-export class DocumentFault extends Error {
+export class UnreadableDocument extends Error {
   readonly reason: DocumentReason;
   readonly remedy: string;
 
@@ -19,28 +19,28 @@ export const unsupported = (
   mime: string,
   remedy = "text, Markdown, HTML, PDF, Word (docx) and CSV can be read",
 ) =>
-  new DocumentFault(
+  new UnreadableDocument(
     "unsupported_type",
     `documents of type ${mime.slice(0, 100)} cannot be read`,
     remedy,
   );
 
 export const encrypted = () =>
-  new DocumentFault(
+  new UnreadableDocument(
     "encrypted",
     "the document is protected by a password",
     "provide it without one",
   );
 
 export const unreadable = (what: string) =>
-  new DocumentFault(
+  new UnreadableDocument(
     "document_unreadable",
     `the document is not a readable ${what}`,
     "check that the file is complete and is what its name says",
   );
 
 export const archiveTooLarge = (what: string) =>
-  new DocumentFault(
+  new UnreadableDocument(
     "archive_too_large",
     `unpacked, the document has ${what}`,
     "provide a smaller document",

@@ -4,10 +4,10 @@ import { encrypted, unsupported } from "./fault.ts";
 import { entriesOf } from "./zip.ts";
 
 export const DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
-export type Kind = "html" | "pdf" | "docx" | "csv" | "text" | "image";
+export type DocumentKindName = "html" | "pdf" | "docx" | "csv" | "text" | "image";
 
 export interface Recognised {
-  readonly kind: Kind;
+  readonly kind: DocumentKindName;
   readonly mime: string;
   /** Of a text: as declared. */
   readonly charset: string | null;
@@ -34,7 +34,7 @@ export function recognise(bytes: Uint8Array, declared: string, name: string): Re
       .map((part) => /^charset="?([\w.:-]+)"?$/.exec(part)?.[1])
       .find((found) => found !== undefined) ?? null;
   const start = Buffer.from(bytes.subarray(0, SNIFFED_BYTES));
-  const is = (kind: Kind, mime: string): Recognised => ({ kind, mime, charset });
+  const is = (kind: DocumentKindName, mime: string): Recognised => ({ kind, mime, charset });
   if (start.subarray(0, 1_024).includes("%PDF-")) return is("pdf", "application/pdf");
   if (start.subarray(0, 4).equals(Buffer.from("PK\x03\x04"))) return zipKind(bytes, is);
   const wide = start[0] === 0xff || start[0] === 0xfe;
@@ -54,7 +54,7 @@ function textKind(
   start: Buffer,
   given: string,
   name: string,
-  is: (kind: Kind, mime: string) => Recognised,
+  is: (kind: DocumentKindName, mime: string) => Recognised,
 ): Recognised {
   const vague = given === "" || given === "application/octet-stream" || given === "text/plain";
   const mime = vague
@@ -72,7 +72,10 @@ function textKind(
   throw unsupported(mime);
 }
 
-function zipKind(bytes: Uint8Array, is: (kind: Kind, mime: string) => Recognised): Recognised {
+function zipKind(
+  bytes: Uint8Array,
+  is: (kind: DocumentKindName, mime: string) => Recognised,
+): Recognised {
   const names = new Set(entriesOf(bytes).map((entry) => entry.name));
   const found = CONTAINERS.find(([entry]) => names.has(entry))?.[1] ?? "application/zip";
   if (found === DOCX) return is("docx", DOCX);

@@ -1,6 +1,6 @@
 // The program inside the sandbox: a line of JSON and the document's bytes come in, a line of JSON goes out.
 import { readFileSync, writeSync } from "node:fs";
-import { DocumentFault, unreadable } from "./fault.ts";
+import { UnreadableDocument, unreadable } from "./fault.ts";
 import type { DocumentInput } from "./documents.ts";
 import { readDocument } from "./read.ts";
 
@@ -17,7 +17,7 @@ async function answer(): Promise<object> {
   try {
     return { read: await readDocument({ ...head, bytes }) };
   } catch (cause) {
-    const fault = cause instanceof DocumentFault ? cause : unreadable("file");
+    const fault = cause instanceof UnreadableDocument ? cause : unreadable("file");
     return { fault: { reason: fault.reason, message: fault.message, remedy: fault.remedy } };
   }
 }

@@ -11,13 +11,13 @@ export interface DialOptions {
   readonly tls: boolean;
   /** Further certificates to trust, PEM. */
   readonly ca?: readonly string[] | undefined;
-  readonly connect?: Connect | undefined;
+  readonly connect?: ConnectSocket | undefined;
   /** Where bytes go without TLS; what is read with TLS comes as events. */
   readonly onread?: OnReadOpts | undefined;
 }
 
 /** How a connection to a checked address is made. */
-export type Connect = (to: Destination) => Socket;
+export type ConnectSocket = (to: Destination) => Socket;
 
 export interface Destination {
   readonly host: string;
@@ -26,7 +26,7 @@ export interface Destination {
   readonly onread?: OnReadOpts;
 }
 
-const connectDirectly: Connect = ({ host, port, onread }) =>
+const connectDirectly: ConnectSocket = ({ host, port, onread }) =>
   connect({ host, port, family: isIP(host), noDelay: true, ...(onread ? { onread } : {}) });
 
 /** One address that does not answer must not use up the time of the others. */

@@ -1,7 +1,7 @@
 // Opens the guard: one check and one way to connect, for single requests and for pools.
 import { checkUrl, systemResolve, type Resolve } from "./check.ts";
 import type { Egress } from "./egress.ts";
-import type { Connect } from "./dial.ts";
+import type { ConnectSocket } from "./dial.ts";
 import type { ProxyLimits } from "./proxy.ts";
 import type { RequestLimits } from "./request.ts";
 
@@ -17,7 +17,7 @@ export interface EgressOptions {
   /** Further certificates to trust, PEM. */
   readonly ca?: readonly string[] | undefined;
   /** How a connection is made, once its address has been checked. */
-  readonly connect?: Connect | undefined;
+  readonly connect?: ConnectSocket | undefined;
   readonly limits?: Partial<EgressLimits> | undefined;
 }
 

@@ -1,7 +1,7 @@
 // Reused connections to servers that an administrator named. Each new one is checked by the guard like any other
 // request.
 import type { OnReadOpts, Socket } from "node:net";
-import { dial, type Connect } from "./dial.ts";
+import { dial, type ConnectSocket } from "./dial.ts";
 import type { CheckedTarget, EgressRules, EgressSubject, Pooled } from "./egress.ts";
 import { Exchange } from "./exchange.ts";
 import { connectFailed } from "./faults.ts";
@@ -16,11 +16,11 @@ export interface PoolLimits {
   readonly headerBytes: number;
 }
 
-export interface PoolPowers {
+export interface OriginPoolPowers {
   readonly check: (url: string, subject: EgressSubject) => Promise<CheckedTarget>;
   readonly limits: PoolLimits;
   readonly ca?: readonly string[] | undefined;
-  readonly connect?: Connect | undefined;
+  readonly connect?: ConnectSocket | undefined;
 }
 
 /** A server has one origin; its authorization servers add a few. */
@@ -29,7 +29,7 @@ const CONNECTIONS_PER_ORIGIN = 128;
 const SWEEP_MS = 1_000;
 
 /** `rulesOf` returns the rules for a URL that is reached through this pool. */
-export function openPool(rulesOf: (url: URL) => EgressRules, powers: PoolPowers): Pooled {
+export function openPool(rulesOf: (url: URL) => EgressRules, powers: OriginPoolPowers): Pooled {
   const { limits } = powers;
   const closing = new AbortController();
   const wireRequest = createWireRequest();
@@ -82,7 +82,7 @@ class OriginPool implements PooledConnectionEvents {
   readonly where: string;
   readonly #url: URL;
   readonly #rulesOf: (url: URL) => EgressRules;
-  readonly #powers: PoolPowers;
+  readonly #powers: OriginPoolPowers;
   readonly #closing: AbortSignal;
   readonly #open = new Set<PooledConnection>();
   /** The one that was freed last is used first, so that surplus connections become idle and are closed. */
@@ -93,7 +93,7 @@ class OriginPool implements PooledConnectionEvents {
   constructor(
     url: URL,
     rulesOf: (url: URL) => EgressRules,
-    powers: PoolPowers,
+    powers: OriginPoolPowers,
     closing: AbortSignal,
   ) {
     this.where = url.host;

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { AppError } from "../../contract/errors.ts";
 import { limitedBody } from "./body.ts";
-import { dial, type Connect } from "./dial.ts";
+import { dial, type ConnectSocket } from "./dial.ts";
 import type { CheckedTarget, EgressRequest, EgressResponse, EgressSubject } from "./egress.ts";
 import { connectFailed, tooSlow, translated } from "./faults.ts";
 
@@ -22,7 +22,7 @@ export interface RequestPowers {
   readonly check: (url: string, subject: EgressSubject) => Promise<CheckedTarget>;
   readonly limits: RequestLimits;
   readonly ca?: readonly string[] | undefined;
-  readonly connect?: Connect | undefined;
+  readonly connect?: ConnectSocket | undefined;
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);

@@ -9,8 +9,8 @@ import type {
   SettingsInput,
   ServerCheck,
 } from "../upstream/admin/server-admin.ts";
-import { refused, type Note } from "./document.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { refused, type ConversionNote } from "./document.ts";
+import type { ApiEndpoint } from "./endpoint.ts";
 import type { ApiSource, ImportApi } from "./import.ts";
 import type { ApiImport } from "./openapi.ts";
 
@@ -32,7 +32,7 @@ export interface ApiAdmin {
   addEndpoint(
     actor: Caller,
     name: string,
-    endpoint: Endpoint,
+    endpoint: ApiEndpoint,
     signal: AbortSignal,
   ): Promise<ServerCheck>;
 }
@@ -182,4 +182,4 @@ function missingCredentials(
   );
 }
 
-const noteText = ({ path, message }: Note): string => `${path}: ${message}`;
+const noteText = ({ path, message }: ConversionNote): string => `${path}: ${message}`;

@@ -6,7 +6,7 @@ import { AppError } from "../../contract/errors.ts";
 import type { ForeignDefinition, ServerRow } from "../../storage/store/store.ts";
 import type { Route } from "../../contract/tool.ts";
 import { mayRepeat } from "../upstream/resilience.ts";
-import { failedTwice, UpstreamFault, type Credentials } from "../upstream/upstream.ts";
+import { failedTwice, UpstreamFault, type ServerCredentials } from "../upstream/upstream.ts";
 import { readResponse, StatusFault } from "./response.ts";
 import { operationOf } from "./operation.ts";
 import { buildRequest, type ApiRequest } from "./request.ts";
@@ -21,7 +21,7 @@ export interface ApiResponse {
 
 export interface ApiCallPowers {
   readonly egress: Pick<Egress, "request">;
-  readonly credentials: Pick<Credentials, "of">;
+  readonly credentials: Pick<ServerCredentials, "of">;
   /** Runs it when the server has room and its breaker is closed. */
   readonly guarded: <T>(
     server: string,

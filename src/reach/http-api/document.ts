@@ -8,7 +8,7 @@ const MAX_ALIASES = 1_000;
 const MAX_HOPS = 32;
 
 /** Something in a document that could not be taken as it stands, and where. */
-export interface Note {
+export interface ConversionNote {
   /** JSON pointer. */
   readonly path: string;
   readonly message: string;
@@ -91,7 +91,7 @@ export function resolved(
   document: ApiDocument,
   given: Json | undefined,
   at: string,
-): { readonly value: JsonObject; readonly at: string } | Note {
+): { readonly value: JsonObject; readonly at: string } | ConversionNote {
   let value = given;
   let place = at;
   for (let hops = 0; hops < MAX_HOPS; hops++) {

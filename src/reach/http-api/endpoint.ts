@@ -1,14 +1,14 @@
 // Single endpoints, written by hand: an address with placeholders, and optional details.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import type { ForeignDefinition } from "../../storage/store/store.ts";
-import { refused, type Note } from "./document.ts";
+import { refused, type ConversionNote } from "./document.ts";
 import { OperationFault } from "./inputs.ts";
 import { toolNames } from "./names.ts";
 import { definitionOf, pathFault, type Shape } from "./openapi.ts";
 import { METHODS, PLACEHOLDER, type Method } from "./operation.ts";
 import { baseOf } from "./request.ts";
 
-export interface Endpoint extends Shape {
+export interface ApiEndpoint extends Shape {
   readonly name: string;
   readonly description: string;
   readonly method: string;
@@ -38,9 +38,9 @@ const MAX_ENDPOINTS = 1_000;
 
 /** Definitions of endpoints that live at `base`. */
 export function definitionsOf(
-  endpoints: readonly Endpoint[],
+  endpoints: readonly ApiEndpoint[],
   base: string,
-): { readonly operations: ForeignDefinition[]; readonly notes: Note[] } {
+): { readonly operations: ForeignDefinition[]; readonly notes: ConversionNote[] } {
   if (endpoints.length === 0 || endpoints.length > MAX_ENDPOINTS)
     throw refused(
       "/endpoints",
@@ -48,7 +48,7 @@ export function definitionsOf(
       "describe at least one",
     );
   const names = toolNames();
-  const notes: Note[] = [];
+  const notes: ConversionNote[] = [];
   const operations = endpoints.map((endpoint, index) => {
     const at = `/endpoints/${index}`;
     if (!NAME.test(endpoint.name))
@@ -75,10 +75,10 @@ export function definitionsOf(
 }
 
 function definition(
-  endpoint: Endpoint,
+  endpoint: ApiEndpoint,
   base: string,
   at: string,
-  notes: Note[],
+  notes: ConversionNote[],
 ): ForeignDefinition {
   const method = endpoint.method.toUpperCase() as Method;
   if (!METHODS.includes(method))

@@ -2,7 +2,7 @@
 import type { Egress } from "../egress/egress.ts";
 import { rulesForOperator } from "../egress/operator.ts";
 import { MAX_DOCUMENT_BYTES, refused } from "./document.ts";
-import { definitionsOf, type Endpoint } from "./endpoint.ts";
+import { definitionsOf, type ApiEndpoint } from "./endpoint.ts";
 import { importOpenApi, type ApiImport, type OpenApiOptions } from "./openapi.ts";
 import { checkedPointers } from "./select.ts";
 import { baseOf } from "./request.ts";
@@ -10,7 +10,7 @@ import { baseOf } from "./request.ts";
 export interface ApiSource extends Omit<OpenApiOptions, "documentUrl"> {
   /** The text of an OpenAPI document, JSON or YAML, or the address it is fetched from. */
   readonly openapi?: string | undefined;
-  readonly endpoints?: readonly Endpoint[] | undefined;
+  readonly endpoints?: readonly ApiEndpoint[] | undefined;
   /** Where the API lives; absent: as the document proposes, or where the first endpoint is. */
   readonly url?: string | undefined;
 }
@@ -47,7 +47,7 @@ export function apiImporter({ egress }: { readonly egress: Pick<Egress, "request
 }
 
 function requireShape(
-  { select, maxItems }: Pick<Endpoint, "select" | "maxItems">,
+  { select, maxItems }: Pick<ApiEndpoint, "select" | "maxItems">,
   at: string,
 ): void {
   if (select !== undefined) checkedPointers(select, `${at}/select`);

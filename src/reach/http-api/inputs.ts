@@ -1,8 +1,15 @@
 // Parameters and body of an operation as one object of arguments, and how each of them travels.
 import type { Json, JsonObject } from "../../contract/call.ts";
-import { isObject, pointer, resolved, shown, type ApiDocument, type Note } from "./document.ts";
+import {
+  isObject,
+  pointer,
+  resolved,
+  shown,
+  type ApiDocument,
+  type ConversionNote,
+} from "./document.ts";
 import { headerFault } from "./headers.ts";
-import { argumentNames, type Names } from "./names.ts";
+import { argumentNames, type FreeNames } from "./names.ts";
 import {
   PLACEHOLDER,
   STYLES,
@@ -33,7 +40,7 @@ export function inputsOf(
   shared: Json | undefined,
   sharedAt: string,
   path: string,
-  notes: Note[],
+  notes: ConversionNote[],
 ): Inputs {
   const conversion: Conversion = { document, direction: "input", notes, partsLeft: MAX_PARTS };
   const properties: Record<string, Json> = {};
@@ -98,7 +105,11 @@ function collectParameters(
 }
 
 /** Null for what is not sent; if it was required, the API itself refuses the call. */
-function parameterOf({ value, at }: Given, names: Names, notes: Note[]): Parameter | null {
+function parameterOf(
+  { value, at }: Given,
+  names: FreeNames,
+  notes: ConversionNote[],
+): Parameter | null {
   const { name, in: place, style, explode, content } = value;
   if (typeof name !== "string" || name === "")
     throw noteOf(`${at}/name`, `expected a text, got ${shown(name)}`);
@@ -209,8 +220,8 @@ const isText = (mediaType: string): boolean =>
 
 /** Excludes one operation; the import goes on with the others. */
 export class OperationFault extends Error {
-  readonly note: Note;
-  constructor(note: Note) {
+  readonly note: ConversionNote;
+  constructor(note: ConversionNote) {
     super(note.message);
     this.note = note;
   }

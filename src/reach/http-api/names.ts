@@ -5,14 +5,15 @@ const MAX_TOOL = 64;
 const MAX_ARGUMENT = 64;
 
 /** Hands out names: what is asked for, or the same with a number behind it. */
-export interface Names {
+export interface FreeNames {
   take(...wishes: readonly string[]): string;
 }
 
-export const toolNames = (): Names => namesWithin(MAX_TOOL, Object.values(PSEUDO_NAMES));
-export const argumentNames = (taken: readonly string[]): Names => namesWithin(MAX_ARGUMENT, taken);
+export const toolNames = (): FreeNames => namesWithin(MAX_TOOL, Object.values(PSEUDO_NAMES));
+export const argumentNames = (taken: readonly string[]): FreeNames =>
+  namesWithin(MAX_ARGUMENT, taken);
 
-function namesWithin(maxChars: number, reserved: readonly string[]): Names {
+function namesWithin(maxChars: number, reserved: readonly string[]): FreeNames {
   const taken = new Set(reserved.map(folded));
   const isFree = (name: string): boolean => name !== "" && !taken.has(folded(name));
   return {

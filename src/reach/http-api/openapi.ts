@@ -11,7 +11,7 @@ import {
   resolved,
   shown,
   type ApiDocument,
-  type Note,
+  type ConversionNote,
 } from "./document.ts";
 import { inputsOf, isJson, OperationFault } from "./inputs.ts";
 import { toolNames } from "./names.ts";
@@ -43,7 +43,7 @@ export interface ApiImport {
   readonly headers: Readonly<Record<string, string>>;
   readonly operations: readonly ForeignDefinition[];
   /** What was left out or cut, and where. */
-  readonly notes: readonly Note[];
+  readonly notes: readonly ConversionNote[];
 }
 
 const MAX_OPERATIONS = 1_000;
@@ -54,7 +54,7 @@ const MAX_TITLE = 200;
 const MAX_OUTPUT_PARTS = 150;
 const VERBS = ["get", "head", "post", "put", "patch", "delete", "options"] as const;
 
-export interface Found {
+export interface FoundOperation {
   readonly id: string;
   readonly name: string;
   readonly tags: readonly string[];
@@ -70,7 +70,7 @@ export async function importOpenApi(
   options: OpenApiOptions = {},
 ): Promise<ApiImport> {
   const document = await readDocument(text);
-  const notes: Note[] = [];
+  const notes: ConversionNote[] = [];
   const all = operationsIn(document, notes);
   const proofs = proofsOf(document, notes);
   const picked = chooseOperations(all, options.choose ?? []);
@@ -82,7 +82,7 @@ export async function importOpenApi(
     );
   requireKnown(options.shape ?? {}, picked);
   const used = new Set<string>();
-  const faults: Note[] = [];
+  const faults: ConversionNote[] = [];
   const operations: ForeignDefinition[] = [];
   let chars = 0;
   for (const one of picked) {
@@ -130,11 +130,11 @@ export async function importOpenApi(
 }
 
 /** A schema that many operations use is reported once. */
-const distinct = (notes: readonly Note[]): Note[] => [
+const distinct = (notes: readonly ConversionNote[]): ConversionNote[] => [
   ...new Map(notes.map((note) => [JSON.stringify([note.path, note.message]), note])).values(),
 ];
 
-function operationsIn(document: ApiDocument, notes: Note[]): Found[] {
+function operationsIn(document: ApiDocument, notes: ConversionNote[]): FoundOperation[] {
   const { paths } = document.root;
   if (!isObject(paths))
     throw refused(
@@ -143,7 +143,7 @@ function operationsIn(document: ApiDocument, notes: Note[]): Found[] {
       "send a document with paths",
     );
   const names = toolNames();
-  const found: Found[] = [];
+  const found: FoundOperation[] = [];
   for (const [path, given] of Object.entries(paths)) {
     const at = pointer("paths", path);
     if (path.startsWith("x-")) continue;
@@ -194,10 +194,10 @@ export function pathFault(path: string): string | null {
 
 export function definitionOf(
   document: ApiDocument,
-  found: Found,
+  found: FoundOperation,
   proofs: ReadonlyMap<string, Proof>,
   options: OpenApiOptions,
-  notes: Note[],
+  notes: ConversionNote[],
 ) {
   const { value, at, item, path, method, name } = found;
   if (value["servers"] !== undefined || item.value["servers"] !== undefined)
@@ -287,7 +287,10 @@ function outputOf(document: ApiDocument, value: JsonObject, at: string): JsonObj
   };
 }
 
-function requireKnown(shape: Readonly<Record<string, Shape>>, picked: readonly Found[]): void {
+function requireKnown(
+  shape: Readonly<Record<string, Shape>>,
+  picked: readonly FoundOperation[],
+): void {
   const known = new Set(picked.map(({ name }) => name));
   const odd = Object.keys(shape).find((name) => !known.has(name));
   if (odd !== undefined)

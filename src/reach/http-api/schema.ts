@@ -9,14 +9,14 @@ import {
   targetOf,
   valueIn,
   type ApiDocument,
-  type Note,
+  type ConversionNote,
 } from "./document.ts";
 
 export interface Conversion {
   readonly document: ApiDocument;
   /** input: what only answers have is left out; output: what only requests have. */
   readonly direction: "input" | "output";
-  readonly notes: Note[];
+  readonly notes: ConversionNote[];
   /** Objects and lists that may still be made. */
   partsLeft: number;
 }

@@ -1,6 +1,6 @@
 // What an API asks for as proof, as headers of its server with a reference in place of each secret.
 import type { JsonObject } from "../../contract/call.ts";
-import { isObject, pointer, resolved, type ApiDocument, type Note } from "./document.ts";
+import { isObject, pointer, resolved, type ApiDocument, type ConversionNote } from "./document.ts";
 import { isHeaderName, isSteering } from "./headers.ts";
 
 export interface Proof {
@@ -13,7 +13,7 @@ export interface Proof {
 }
 
 /** By the names of the document; unsupported schemes are reported in the notes. */
-export function proofsOf(document: ApiDocument, notes: Note[]): Map<string, Proof> {
+export function proofsOf(document: ApiDocument, notes: ConversionNote[]): Map<string, Proof> {
   const { components } = document.root;
   const schemes = isObject(components) ? components["securitySchemes"] : undefined;
   const found = new Map<string, Proof>();

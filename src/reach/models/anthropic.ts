@@ -2,7 +2,7 @@
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import { AppError } from "../../contract/errors.ts";
 import type { GenerateRequest, ModelImage, ModelMessage } from "../../contract/powers/model.ts";
-import { MAX_CHAT_BYTES, type Exchange } from "./exchange.ts";
+import { MAX_CHAT_BYTES, type ModelExchange } from "./exchange.ts";
 import { cut, notUnderstood, ProviderFault, providerFault, refused } from "./faults.ts";
 import type { AdapterAnswer, ModelAdapter, ModelSettings } from "./model.ts";
 import { spoken, type Spoken } from "./spoken.ts";
@@ -26,7 +26,11 @@ const STATUSES: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-export function anthropic(settings: ModelSettings, name: string, exchange: Exchange): ModelAdapter {
+export function anthropic(
+  settings: ModelSettings,
+  name: string,
+  exchange: ModelExchange,
+): ModelAdapter {
   const model = settings.model ?? name;
 
   const generate = async (request: GenerateRequest): Promise<AdapterAnswer<"generate">> => {
@@ -238,7 +242,7 @@ function imageBlock(name: string, { mime, bytes }: ModelImage): Anthropic.ImageB
 
 /** `failed` keeps the error of the egress guard. */
 function fetchThrough(
-  exchange: Exchange,
+  exchange: ModelExchange,
   streams: boolean,
   failed: { cause?: unknown },
 ): typeof fetch {

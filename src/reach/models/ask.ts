@@ -3,8 +3,8 @@
 import type { ModelAttempt, ModelPower } from "../../contract/powers/model.ts";
 import { AppError, faultOf } from "../../contract/errors.ts";
 import type { Ability } from "./config.ts";
-import type { Exchange } from "./exchange.ts";
-import { allFailed, thenOf, type Failure } from "./faults.ts";
+import type { ModelExchange } from "./exchange.ts";
+import { allFailed, thenOf, type ModelFailure } from "./faults.ts";
 import { incapable, type AdapterAnswer, type Candidate } from "./model.ts";
 
 const MAX_RETRIES = 2;
@@ -16,7 +16,7 @@ const MAX_RETRY_AFTER_MS = 30_000;
 type Request<A extends Ability> = Parameters<ModelPower[A]>[0];
 
 export interface AskPowers {
-  readonly exchange: Exchange;
+  readonly exchange: ModelExchange;
   readonly signal: AbortSignal;
   /** Of the call's time. */
   readonly leftMs: () => number;
@@ -39,7 +39,7 @@ export interface AskedFor<A extends Ability> {
 
 /** The state of one call of `ask`. */
 interface Asking {
-  readonly failures: Failure[];
+  readonly failures: ModelFailure[];
   /** The caller has part of an answer: another one must not follow. */
   handedOut: boolean;
   /** What the caller's own function threw; it is no fault of a provider. */
@@ -72,7 +72,7 @@ export async function ask<A extends Ability>(
   throw allFailed(asking.failures, "next");
 }
 
-const attemptOf = ({ model, cause }: Failure): ModelAttempt => ({
+const attemptOf = ({ model, cause }: ModelFailure): ModelAttempt => ({
   model,
   reason: faultOf(cause).reason,
 });

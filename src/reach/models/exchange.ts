@@ -19,7 +19,7 @@ export interface ExchangeResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-export type Exchange = (request: ExchangeRequest) => Promise<ExchangeResponse>;
+export type ModelExchange = (request: ExchangeRequest) => Promise<ExchangeResponse>;
 
 /** Images and speech come whole. */
 export const MAX_ANSWER_BYTES = 104_857_600;
@@ -39,7 +39,7 @@ export interface ExchangePowers {
   readonly idleMs?: number | undefined;
 }
 
-export function exchangeThrough(p: ExchangePowers): Exchange {
+export function exchangeThrough(p: ExchangePowers): ModelExchange {
   return async ({ url, method, headers, body, streams = false, maxBytes }) => {
     const request = {
       url,

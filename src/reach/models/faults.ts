@@ -139,13 +139,13 @@ export function thenOf(cause: unknown): Then {
   return CONNECTION.has(cause.fault.reason) ? "again" : "next";
 }
 
-export interface Failure {
+export interface ModelFailure {
   readonly model: string;
   readonly cause: unknown;
 }
 
 /** One fault for all that was tried: the last one itself where nothing came before it. */
-export function allFailed(failures: readonly Failure[], then: Then): unknown {
+export function allFailed(failures: readonly ModelFailure[], then: Then): unknown {
   const last = failures.at(-1)?.cause;
   if (failures.length < 2) return last;
   const message = `no answer after ${failures.length} attempts: ${triedWords(failures)}`;
@@ -172,7 +172,7 @@ export function allFailed(failures: readonly Failure[], then: Then): unknown {
 }
 
 /** The same fault is listed once. */
-function triedWords(failures: readonly Failure[]): string {
+function triedWords(failures: readonly ModelFailure[]): string {
   const times = new Map<string, number>();
   for (const { model, cause } of failures) {
     const line = `${model}: ${faultOf(cause).message}`;

@@ -2,7 +2,7 @@
 import { AppError } from "../../contract/errors.ts";
 import type { ModelChoice, ModelPower } from "../../contract/powers/model.ts";
 import { chainOf, type Ability, type ModelsConfig, type ModelSettings } from "./config.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ModelExchange } from "./exchange.ts";
 import { rateOf } from "./prices.ts";
 
 export type { ModelSettings };
@@ -27,7 +27,7 @@ export interface ModelMemory {
 export interface Candidate {
   readonly name: string;
   readonly settings: ModelSettings;
-  open(exchange: Exchange): Promise<ModelAdapter>;
+  open(exchange: ModelExchange): Promise<ModelAdapter>;
 }
 
 export interface Models {
@@ -101,7 +101,7 @@ function ordered(
 async function load(
   settings: ModelSettings,
   name: string,
-  exchange: Exchange,
+  exchange: ModelExchange,
   memory: ModelMemory,
 ): Promise<ModelAdapter> {
   if (settings.provider === "anthropic")

@@ -1,14 +1,14 @@
 // multipart/form-data (RFC 7578), as much as one upload needs.
 import { randomBytes } from "node:crypto";
 
-export interface Part {
+export interface FormPart {
   readonly name: string;
   readonly value: string | Uint8Array;
   /** Its name as a file; what would end the header is taken out. */
   readonly file?: string;
 }
 
-export function multipart(parts: readonly Part[]): { body: Uint8Array; type: string } {
+export function multipart(parts: readonly FormPart[]): { body: Uint8Array; type: string } {
   const boundary = `ostiary-${randomBytes(18).toString("hex")}`;
   const chunks = parts.flatMap(({ name, value, file }) => {
     const named =

@@ -15,7 +15,7 @@ const DONE = "[DONE]";
 export interface Completion {
   readonly model?: string;
   readonly choices?: readonly Choice[];
-  readonly usage?: Counted | null;
+  readonly usage?: TokenCounts | null;
   readonly error?: { readonly code?: unknown; readonly message?: unknown } | null;
 }
 
@@ -41,13 +41,13 @@ interface ToolCall {
   readonly function?: { readonly name?: string | null; readonly arguments?: unknown };
 }
 
-export interface Counted {
+export interface TokenCounts {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
   readonly total_tokens?: number;
 }
 
-export interface Asked {
+export interface ChatRequest {
   /** Its name here. */
   readonly name: string;
   /** The provider's name for it. */
@@ -112,7 +112,7 @@ function imagePart(mime: string, bytes: Uint8Array): JsonObject {
 }
 
 /** A whole answer. */
-export function completed(asked: Asked, answer: Completion): AdapterAnswer<"generate"> {
+export function completed(asked: ChatRequest, answer: Completion): AdapterAnswer<"generate"> {
   const { name, request } = asked;
   const choice = answer.choices?.[0];
   if (!choice?.message) throw notUnderstood(name, "a choice");
@@ -123,7 +123,7 @@ export function completed(asked: Asked, answer: Completion): AdapterAnswer<"gene
 
 /** A stream of events, assembled as it comes. */
 export async function streamed(
-  asked: Asked,
+  asked: ChatRequest,
   body: AsyncIterable<Uint8Array>,
 ): Promise<AdapterAnswer<"generate">> {
   const { name, request } = asked;
@@ -191,7 +191,7 @@ function calledBy(
 }
 
 function ended(
-  { name, model: wanted }: Asked,
+  { name, model: wanted }: ChatRequest,
   reply: Spoken,
   { model, usage }: Completion,
   finish: string | null,
@@ -204,7 +204,7 @@ function ended(
   });
 }
 
-export function usageOf(usage: Counted | null | undefined): Usage {
+export function usageOf(usage: TokenCounts | null | undefined): Usage {
   const input = usage?.prompt_tokens ?? 0;
   return {
     input,

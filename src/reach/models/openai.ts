@@ -6,7 +6,7 @@ import {
   errorText,
   MAX_ANSWER_BYTES,
   MAX_CHAT_BYTES,
-  type Exchange,
+  type ModelExchange,
   type ExchangeResponse,
 } from "./exchange.ts";
 import { notUnderstood, providerFault } from "./faults.ts";
@@ -19,7 +19,7 @@ import {
   streamed,
   usageOf,
   type Completion,
-  type Counted,
+  type TokenCounts,
 } from "./openai-chat.ts";
 import { secondsOf } from "./sound.ts";
 
@@ -52,7 +52,7 @@ interface Provider {
 export function openAi(
   settings: ModelSettings,
   name: string,
-  exchange: Exchange,
+  exchange: ModelExchange,
   memory: ModelMemory,
 ): ModelAdapter {
   const base = (settings.url ?? DEFAULT_URL).replace(/\/+$/, "");
@@ -201,7 +201,7 @@ function sound({ name, model, settings, post, answerOf }: Provider) {
 
 interface Answer {
   model?: string;
-  usage?: Counted;
+  usage?: TokenCounts;
   data?: { index?: number; embedding?: number[]; b64_json?: string; revised_prompt?: string }[];
   text?: string;
   language?: string;

@@ -11,7 +11,7 @@ import {
 } from "../../storage/store/store.ts";
 import { canonicalJson } from "../../util/json/json.ts";
 import type { ModelsConfig, ModelSettings } from "./config.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ModelExchange } from "./exchange.ts";
 import { openModels, type AdapterAnswer } from "./model.ts";
 import { checkModel, checkModels, requireOneKey, withoutKey } from "./record-checks.ts";
 import { createModelKeys, type ModelKeys } from "./record-keys.ts";
@@ -70,7 +70,7 @@ export interface ModelRecordPowers {
   readonly serverSecret: string;
   readonly know: (secret: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly exchange: (signal: AbortSignal) => Exchange;
+  readonly exchange: (signal: AbortSignal) => ModelExchange;
   readonly now: () => number;
   readonly note: (
     action: Action,
@@ -227,7 +227,7 @@ async function testModel(
   tenantId: string,
   name: string,
   settings: ModelSettings,
-  exchange: () => Exchange,
+  exchange: () => ModelExchange,
 ): Promise<ModelTest> {
   const began = performance.now();
   const ms = (): number => Math.round(performance.now() - began);

@@ -6,12 +6,17 @@ import type { Tracing } from "../../telemetry/tracing.ts";
 import { callUpstream, createEarlyChecks } from "./connection/call.ts";
 import { parseDefinition } from "./definitions/definition.ts";
 import { withoutDangerousEntries } from "./connection/lists.ts";
-import { openPool, type Connect, type Lease, type Pool } from "./connection/pool.ts";
+import {
+  openPool,
+  type ConnectServer,
+  type ConnectionLease,
+  type Pool,
+} from "./connection/pool.ts";
 import { pseudoDefinitions } from "./definitions/pseudo.ts";
 import { openResilience, type Resilience } from "./resilience.ts";
 import { createLogTail, type LogTail } from "./connection/log-tail.ts";
 import type {
-  Credentials,
+  ServerCredentials,
   ServerFacts,
   ServerHealth,
   ServerStatus,
@@ -19,8 +24,8 @@ import type {
 } from "./upstream.ts";
 
 export interface UpstreamsPowers {
-  readonly connect: Connect;
-  readonly credentials: Credentials;
+  readonly connect: ConnectServer;
+  readonly credentials: ServerCredentials;
   readonly tracing: Pick<Tracing, "client">;
   /** Definitions of an API, which are not asked for but were imported. */
   readonly imported: (row: ServerRow) => readonly ForeignDefinition[];
@@ -190,7 +195,7 @@ async function withConnection<T>(
   handle: ServerHandle,
   userId: string,
   signal: AbortSignal,
-  work: (lease: Lease) => Promise<T>,
+  work: (lease: ConnectionLease) => Promise<T>,
 ): Promise<T> {
   const guard = await handle.resilience;
   return guard.runProbe(async () => {
@@ -204,7 +209,7 @@ async function withConnection<T>(
 }
 
 async function listDefinitions(
-  { connection, checks }: Lease,
+  { connection, checks }: ConnectionLease,
   tail: LogTail,
 ): Promise<ForeignDefinition[]> {
   const found: ForeignDefinition[] = [];

@@ -23,7 +23,7 @@ export interface Credential {
   readonly oauth: OAuthClientProvider | null;
 }
 
-export interface Credentials {
+export interface ServerCredentials {
   /** Never the caller's own token. Throws UNAUTHORIZED / upstream_login when this user has none yet. */
   of(server: ServerRow, userId: string): Promise<Credential>;
   /** The same without a promise; null: it has to be read. */
@@ -31,7 +31,7 @@ export interface Credentials {
 }
 
 /** One live connection to a server: the handshake is done. */
-export interface Connection {
+export interface UpstreamConnection {
   readonly era: "modern" | "legacy";
   readonly protocolVersion: string;
   readonly serverInfo: JsonObject;
@@ -116,7 +116,7 @@ export interface ServerHealth {
   readonly status: ServerStatus;
   /** What went wrong last, or what is waited for. */
   readonly reason: string | null;
-  readonly era: Connection["era"] | null;
+  readonly era: UpstreamConnection["era"] | null;
   readonly protocolVersion: string | null;
   readonly serverInfo: JsonObject | null;
   readonly breaker: BreakerState;
@@ -171,5 +171,5 @@ export interface ServerFacts {
   readonly serverInfo: JsonObject;
   readonly capabilities: JsonObject;
   readonly instructions: string | null;
-  readonly era: Connection["era"];
+  readonly era: UpstreamConnection["era"];
 }

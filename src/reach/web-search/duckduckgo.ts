@@ -1,7 +1,7 @@
 // DuckDuckGo's page for browsers without scripts: no key, about ten hits a page, and it limits how often it is asked.
 import { AppError } from "../../contract/errors.ts";
 import {
-  type Ask,
+  type SendRequest,
   hitOf,
   type SearchHit,
   type SearchProvider,
@@ -70,7 +70,7 @@ function regionOf(language: string): string {
 
 /** The first page is asked for by its address, further ones with the form at the end of the page before. */
 async function pageOf(
-  ask: Ask,
+  ask: SendRequest,
   base: string,
   fields: URLSearchParams,
   isFirst: boolean,
@@ -87,7 +87,7 @@ async function pageOf(
   );
 }
 
-function textOf(answer: Awaited<ReturnType<Ask>>): string {
+function textOf(answer: Awaited<ReturnType<SendRequest>>): string {
   // Who asks too often gets 202 and a puzzle for people.
   const isPuzzle = answer.status === 202 || answer.text.includes("anomaly-modal");
   const text = usable("duckduckgo", isPuzzle ? { ...answer, status: 429 } : answer);

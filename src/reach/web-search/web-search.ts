@@ -36,7 +36,7 @@ export interface SearchHit {
 }
 
 /** One exchange with the provider, through the egress guard. */
-export type Ask = (request: {
+export type SendRequest = (request: {
   readonly url: string;
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export type Ask = (request: {
 
 export interface SearchProvider {
   readonly name: string;
-  search(question: SearchQuestion, ask: Ask): Promise<SearchHit[]>;
+  search(question: SearchQuestion, ask: SendRequest): Promise<SearchHit[]>;
 }
 
 /** Null when none is configured. */
@@ -77,7 +77,7 @@ function needed(value: string | undefined, provider: string, key: string): strin
 }
 
 /** The parsed answer of a provider, or why there is none. */
-export function answerOf(provider: string, answer: Awaited<ReturnType<Ask>>): unknown {
+export function answerOf(provider: string, answer: Awaited<ReturnType<SendRequest>>): unknown {
   const text = usable(provider, answer);
   try {
     return JSON.parse(text) as unknown;
@@ -87,7 +87,10 @@ export function answerOf(provider: string, answer: Awaited<ReturnType<Ask>>): un
 }
 
 /** The text of a good answer, or why there is none. */
-export function usable(provider: string, { status, text }: Awaited<ReturnType<Ask>>): string {
+export function usable(
+  provider: string,
+  { status, text }: Awaited<ReturnType<SendRequest>>,
+): string {
   if (status >= 200 && status < 300) return text;
   if (status === 402 || status === 429 || status === 432 || status === 433) {
     const message = `the search provider ${provider} says that its quota is used up (${status})`;

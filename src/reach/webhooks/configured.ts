@@ -11,7 +11,7 @@ export interface ConfiguredPowers {
 }
 
 /** `approvals.webhook` of the settings. */
-export interface Configured {
+export interface ConfiguredWebhook {
   readonly url?: string | undefined;
   readonly secret?: string | undefined;
 }
@@ -26,8 +26,8 @@ const EVENTS = [
   "approval.cancelled",
 ];
 
-export async function applyConfigured(
-  { url, secret }: Configured,
+export async function applyConfiguredWebhooks(
+  { url, secret }: ConfiguredWebhook,
   p: ConfiguredPowers,
 ): Promise<void> {
   const { webhooks, log } = p.store;

@@ -7,7 +7,7 @@ import type { Action, Store } from "../../storage/store/store.ts";
 import type { Ids } from "../../util/ids.ts";
 import { createAttempt } from "./attempt.ts";
 import { createCollector } from "./collector.ts";
-import { applyConfigured, type Configured } from "./configured.ts";
+import { applyConfiguredWebhooks, type ConfiguredWebhook } from "./configured.ts";
 import { createWebhookAdmin } from "./admin.ts";
 import { createSecrets } from "./secrets.ts";
 import { createSender } from "./sender.ts";
@@ -36,7 +36,7 @@ export interface WebhookPowers {
   readonly retryWaitsMs: readonly number[];
   readonly disableAfterDays: number;
   /** The endpoint of the settings, and whose it is. */
-  readonly configured: Configured;
+  readonly configured: ConfiguredWebhook;
   readonly tenantId: string;
 }
 
@@ -89,7 +89,7 @@ export async function openWebhooks(p: WebhookPowers): Promise<OpenedWebhooks> {
     note: p.note,
     report,
   });
-  await applyConfigured(p.configured, { store, tenantId: p.tenantId, secrets, now });
+  await applyConfiguredWebhooks(p.configured, { store, tenantId: p.tenantId, secrets, now });
 
   let sweptAt = -Infinity;
   const rounds = createRounds(report, async (signal) => {

@@ -1,6 +1,6 @@
 // HTTP APIs as upstream servers: an OpenAPI document or endpoints written by hand become tools that wait for approval.
 import { z } from "zod";
-import type { Endpoint } from "../../reach/http-api/endpoint.ts";
+import type { ApiEndpoint } from "../../reach/http-api/endpoint.ts";
 import { endpoint } from "./endpoint.ts";
 import { serverName, settingsInput, tried, triedShown } from "./servers/shapes.ts";
 import { jsonObject } from "./shapes.ts";
@@ -100,7 +100,7 @@ export const importApi = endpoint({
     const made = await doors.apis.put(
       caller,
       name,
-      { ...given, endpoints: given.endpoints as Endpoint[] | undefined },
+      { ...given, endpoints: given.endpoints as ApiEndpoint[] | undefined },
       signal,
     );
     if (made.isNew && !given.dryRun) {
@@ -122,6 +122,6 @@ export const addApiEndpoint = endpoint({
   output: tried,
   async run({ server, ...given }, { caller, doors, signal }) {
     // It came as JSON, so every part of its schemas is.
-    return triedShown(await doors.apis.addEndpoint(caller, server, given as Endpoint, signal));
+    return triedShown(await doors.apis.addEndpoint(caller, server, given as ApiEndpoint, signal));
   },
 });

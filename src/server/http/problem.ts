@@ -31,7 +31,7 @@ interface Ran {
 }
 
 /** What a client may learn about a failure. */
-export interface Failure {
+export interface HttpFailure {
   readonly code: Fault["code"];
   readonly reason: string;
   readonly message: string;
@@ -43,7 +43,7 @@ export interface Failure {
   readonly metadata?: JsonObject;
 }
 
-export function failureOf(cause: unknown): Failure {
+export function failureOf(cause: unknown): HttpFailure {
   const fault = faultOf(cause);
   const row = CODES[fault.code];
   return {

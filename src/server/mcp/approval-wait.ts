@@ -14,9 +14,9 @@ import type {
 import type { ExecutionRecord } from "../../storage/store/store.ts";
 import { canonicalJson } from "../../util/json/json.ts";
 import type { Doors } from "../doors.ts";
-import { Refusal } from "./refusal.ts";
+import { McpRefusal } from "./refusal.ts";
 import { EXECUTION_KEY } from "./result.ts";
-import type { Exchange, McpEndpoint } from "./server.ts";
+import type { McpRequest, McpEndpoint } from "./server.ts";
 
 /**
  * Sent to the client and back; gives no rights. Names a call that waits for an approval, or for its client
@@ -59,7 +59,7 @@ export async function executionToResume(
   const record = typeof id === "string" ? await doors.history.get(caller, id) : null;
   const tool = doors.registry.get(name)?.name ?? name;
   if (record?.toolName === tool && (await isSame(doors, caller, record, args))) return record.id;
-  throw new Refusal({
+  throw new McpRefusal({
     code: -32602,
     message: "The state or execution id does not belong to this call: call again without it",
   });
@@ -84,7 +84,7 @@ const sameText = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJs
 /** Waits for the decision up to the hold limit, reporting progress; then for the end of what runs. */
 export async function waitForEnd(
   endpoint: McpEndpoint,
-  { caller }: Exchange,
+  { caller }: McpRequest,
   open: Outcome,
   report: ((progress: Progress) => void) | undefined,
   signal: AbortSignal | undefined,

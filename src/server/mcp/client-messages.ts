@@ -1,7 +1,7 @@
 // Messages to the client while its request is under way: progress and log messages.
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { JsonObject, Progress } from "../../contract/call.ts";
-import type { Conversation, McpEndpoint } from "./server.ts";
+import type { ClientState, McpEndpoint } from "./server.ts";
 
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
@@ -9,7 +9,7 @@ const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "aler
 export function logLevelOf(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  conversation: Conversation,
+  conversation: ClientState,
 ): string | undefined {
   const envelope = ctx.mcpReq.envelope as Record<string, unknown> | undefined;
   const level =
@@ -20,7 +20,7 @@ export function logLevelOf(
 export function sendLogMessage(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  conversation: Conversation,
+  conversation: ClientState,
   params: JsonObject,
 ): void {
   const wanted = logLevelOf(endpoint, ctx, conversation);

@@ -8,23 +8,23 @@ import { callEngine } from "./engine-call.ts";
 import { listUpstreams, type UpstreamEntry, type ListMethod } from "./upstream-lists.ts";
 import { pendingResult } from "./approval-wait.ts";
 import { cutPage } from "./listing.ts";
-import { Refusal } from "./refusal.ts";
+import { McpRefusal } from "./refusal.ts";
 import { contentError, prefixed, type RpcError } from "./result.ts";
-import type { Conversation, Exchange, McpEndpoint, Offer, Traced } from "./server.ts";
+import type { ClientState, McpRequest, McpEndpoint, ServerOffer, Traced } from "./server.ts";
 import type { ServerView } from "./views.ts";
 
 interface Installation {
   readonly server: Server;
   readonly endpoint: McpEndpoint;
-  readonly conversation: Conversation;
+  readonly conversation: ClientState;
   readonly traced: Traced;
 }
 
 export function installContent(
   server: Server,
   endpoint: McpEndpoint,
-  offer: Offer,
-  conversation: Conversation,
+  offer: ServerOffer,
+  conversation: ClientState,
   traced: Traced,
 ): void {
   const into: Installation = { server, endpoint, conversation, traced };
@@ -89,7 +89,7 @@ function installSubscriptions({ server, endpoint, conversation, traced }: Instal
     traced(endpoint, ctx, "resources/subscribe", {}, async (exchange) => {
       await resourceOf(endpoint, exchange.caller, params.uri);
       if (!conversation.signals)
-        throw new Refusal({
+        throw new McpRefusal({
           code: -32602,
           message: "Subscriptions need a session: initialize first",
         });
@@ -184,7 +184,7 @@ async function visibleServers(
 async function listPage(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  { caller }: Exchange,
+  { caller }: McpRequest,
   method: ListMethod,
   cursor: string | undefined,
 ) {
@@ -201,7 +201,10 @@ async function listPage(
     ctx.mcpReq.signal,
   );
   if (endpoint.server !== null && away.length > 0)
-    throw new Refusal({ code: -32603, message: `The server ${endpoint.server} does not answer` });
+    throw new McpRefusal({
+      code: -32603,
+      message: `The server ${endpoint.server} does not answer`,
+    });
   const renamedEntries = entries.map((found) => prefixedEntry(endpoint, found));
   const part = cutPage(
     caller,
@@ -213,7 +216,7 @@ async function listPage(
     endpoint.cursorKey,
   );
   if (part === null)
-    throw new Refusal({ code: -32602, message: "The cursor is not valid any more: list again" });
+    throw new McpRefusal({ code: -32602, message: "The cursor is not valid any more: list again" });
   return { ...part, ...(away.length > 0 ? { _meta: { "ostiary/unavailable": away } } : {}) };
 }
 
@@ -237,7 +240,7 @@ export async function resourceOf(
   if (endpoint.server !== null && servers[0]) return { of: servers[0], uri };
   const plus = uri.indexOf("+");
   const of = servers.find(({ name }) => plus > 0 && name === uri.slice(0, plus));
-  if (!of) throw new Refusal(noResource(uri));
+  if (!of) throw new McpRefusal(noResource(uri));
   return { of, uri: uri.slice(plus + 1) };
 }
 
@@ -258,7 +261,7 @@ async function promptOf(endpoint: McpEndpoint, ctx: ServerContext, caller: Calle
     fitting = fitting.filter((view) => owners.some(({ server }) => server === view.name));
   }
   const [of] = fitting;
-  if (!of || fitting.length > 1) throw new Refusal(noPrompt(name));
+  if (!of || fitting.length > 1) throw new McpRefusal(noPrompt(name));
   return { of, name: name.slice(of.name.length + 1) };
 }
 
@@ -282,23 +285,23 @@ async function resolveReference(
 async function callCapability(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  conversation: Conversation,
-  exchange: Exchange,
+  conversation: ClientState,
+  exchange: McpRequest,
   tool: Tool | null,
   args: JsonObject,
   absent: RpcError,
 ) {
-  if (!tool) throw new Refusal(absent);
+  if (!tool) throw new McpRefusal(absent);
   const outcome = await callEngine(endpoint, ctx, conversation, exchange, {
     name: tool.name,
     arguments: args,
   });
   if ("resultType" in outcome) return outcome;
-  if (outcome.endedAt === null) throw new Refusal(waiting(endpoint, outcome));
-  if (!outcome.success) throw new Refusal(contentError(outcome, absent));
+  if (outcome.endedAt === null) throw new McpRefusal(waiting(endpoint, outcome));
+  if (!outcome.success) throw new McpRefusal(contentError(outcome, absent));
   const result = isObject(outcome.output) ? outcome.output : {};
   if (!isValidResult(ctx.mcpReq.method, result))
-    throw new Refusal({
+    throw new McpRefusal({
       code: -32603,
       message: `The answer of the server ${tool.route?.server} is no valid one`,
     });

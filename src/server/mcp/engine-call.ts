@@ -31,10 +31,10 @@ import {
   type ProgressSink,
 } from "./client-messages.ts";
 import { answersTo, askableCapabilities, questionsForClient } from "./questions.ts";
-import { Refusal } from "./refusal.ts";
+import { McpRefusal } from "./refusal.ts";
 import type { ResumableCall, Waiter } from "./resumable-call.ts";
 import { notRecorded } from "./result.ts";
-import type { Conversation, Exchange, McpEndpoint } from "./server.ts";
+import type { ClientState, McpRequest, McpEndpoint } from "./server.ts";
 import { metaContext, recordOutcome } from "./span.ts";
 
 /** Tool and arguments as the engine knows them. */
@@ -50,8 +50,8 @@ export const ANSWER_MS = 600_000;
 interface ClientRequest {
   readonly endpoint: McpEndpoint;
   readonly ctx: ServerContext;
-  readonly conversation: Conversation;
-  readonly exchange: Exchange;
+  readonly conversation: ClientState;
+  readonly exchange: McpRequest;
   readonly progress: ProgressSink | null;
   readonly waiter: Waiter;
 }
@@ -60,8 +60,8 @@ interface ClientRequest {
 export async function callEngine(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  conversation: Conversation,
-  exchange: Exchange,
+  conversation: ClientState,
+  exchange: McpRequest,
   call: EngineCall,
 ): Promise<Outcome | InputRequiredResult> {
   const progress = createProgressSink(endpoint, ctx);
@@ -116,7 +116,7 @@ async function awaitNextStep(
 }
 
 /** The record could not be written. */
-class NotRecorded extends Refusal {}
+class NotRecorded extends McpRefusal {}
 
 /** A call that waits for an approval: the client gets a link to it at once, or its request is kept open. */
 async function awaitApproval(
@@ -145,7 +145,7 @@ async function awaitApproval(
 function requestOf(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  exchange: Exchange,
+  exchange: McpRequest,
   call: EngineCall,
 ): CallRequest {
   const taint = endpoint.doors.clientTaint.of(exchange.caller, ctx.sessionId ?? null);
@@ -180,7 +180,7 @@ function modernCapabilities(endpoint: McpEndpoint, ctx: ServerContext): JsonObje
 function clientSide(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  conversation: Conversation,
+  conversation: ClientState,
   call: ResumableCall,
 ): ClientSide {
   const modern = modernCapabilities(endpoint, ctx);
@@ -227,7 +227,7 @@ function callWaitingFor(
   const fingerprint = fingerprintOf(endpoint, ctx, call);
   const found = endpoint.resumableCalls.find(state.ongoing, state.round, fingerprint);
   if (found?.questions) return found;
-  throw new Refusal({
+  throw new McpRefusal({
     code: -32602,
     message:
       "No call waits for this answer: it was given, it came too late, or it belongs to another call",
@@ -261,7 +261,7 @@ function signalOf(ctx: ServerContext): AbortSignal {
   return gone ? AbortSignal.any([ctx.mcpReq.signal, gone]) : ctx.mcpReq.signal;
 }
 
-function traceOf(ctx: ServerContext, { span, traceparent, tracestate }: Exchange): TraceContext {
+function traceOf(ctx: ServerContext, { span, traceparent, tracestate }: McpRequest): TraceContext {
   if (span?.context) return span.context;
   const inBody = metaContext((ctx.mcpReq._meta ?? {}) as JsonObject);
   if (inBody.traceparent !== undefined) return inBody;

@@ -2,11 +2,11 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import type { Caller, RateWindow } from "../../contract/call.ts";
 import type { Tool } from "../../contract/tool.ts";
-import type { Exchange, Offer } from "./server.ts";
+import type { McpRequest, ServerOffer } from "./server.ts";
 
-export interface HttpExchange extends Exchange {
+export interface HttpExchange extends McpRequest {
   /** What this caller is offered on this route. */
-  offer: Offer;
+  offer: ServerOffer;
   /** The tool of this call, if its arguments must be repeated in headers. */
   checked: Tool | null;
   unrecorded: boolean;
@@ -18,14 +18,14 @@ export interface HttpExchange extends Exchange {
 
 export function newExchange(
   caller: Caller,
-  offer: Offer,
+  offer: ServerOffer,
   {
     traceparent,
     tracestate,
     ip,
     held,
     span,
-  }: Pick<Exchange, "traceparent" | "tracestate" | "ip" | "held" | "span">,
+  }: Pick<McpRequest, "traceparent" | "tracestate" | "ip" | "held" | "span">,
 ): HttpExchange {
   const exchange: HttpExchange = {
     caller,

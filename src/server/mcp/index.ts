@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller, Json } from "../../contract/call.ts";
 import type { Doors, RequestContext } from "../doors.ts";
-import type { Exchange } from "./server.ts";
+import type { McpRequest } from "./server.ts";
 import type { ToolNames, Views } from "./views.ts";
 
 export interface McpDoor {
@@ -15,7 +15,7 @@ export interface McpDoor {
     res: ServerResponse,
     caller: Caller,
     body: Json | undefined,
-    context: Pick<RequestContext, "traceparent" | "tracestate"> & Pick<Exchange, "held" | "span">,
+    context: Pick<RequestContext, "traceparent" | "tracestate"> & Pick<McpRequest, "held" | "span">,
     server: string | null,
   ): Promise<boolean>;
   /** Ends sessions and open streams; running calls see a cancel. */

@@ -8,8 +8,8 @@ import { exchangeOf, type HttpExchange } from "./exchange.ts";
 import type { Doors } from "../doors.ts";
 import type { ChangeSignal, ChangeSignals } from "./change-signals.ts";
 import type { Sdk } from "./sdk.ts";
-import { buildServer, type McpEndpoint, type Offer } from "./server.ts";
-import { createSessions } from "./sessions.ts";
+import { buildServer, type McpEndpoint, type ServerOffer } from "./server.ts";
+import { createMcpSessions } from "./sessions.ts";
 
 const SESSIONS_PER_CALLER = 32;
 const SESSIONS_IN_TOTAL = 10_000;
@@ -18,7 +18,7 @@ export interface LegacySessions {
   /** Null: the request belongs to no session and opens none. */
   answer(
     endpoint: McpEndpoint,
-    offer: Offer,
+    offer: ServerOffer,
     request: Request,
     options: McpHandlerRequestOptions,
   ): Promise<Response | null>;
@@ -32,7 +32,7 @@ export function openLegacySessions(
   keepAliveMs: number,
   onError: (cause: unknown) => void,
 ): LegacySessions {
-  const sessions = createSessions({
+  const sessions = createMcpSessions({
     idleMs: doors.settings.mcpSessionTimeoutMs,
     perCaller: SESSIONS_PER_CALLER,
     total: SESSIONS_IN_TOTAL,
@@ -42,7 +42,7 @@ export function openLegacySessions(
 
   async function initialize(
     endpoint: McpEndpoint,
-    offer: Offer,
+    offer: ServerOffer,
     request: Request,
     options: McpHandlerRequestOptions,
     exchange: HttpExchange,

@@ -81,7 +81,7 @@ function wrapOutput(schema: JsonObject | null): ListedTool["outputSchema"] | und
 }
 
 /** All entries, and a version text of each: a cursor becomes invalid when one changes. */
-export interface Listed<T> {
+export interface ListedEntries<T> {
   readonly entries: readonly T[];
   versions(): readonly string[];
 }
@@ -94,7 +94,7 @@ export interface CutPage<T> {
 /** Null: the cursor is not ours, not this caller's, or the entries have changed; the client must list again. */
 export function cutPage<T>(
   caller: Caller,
-  { entries, versions }: Listed<T>,
+  { entries, versions }: ListedEntries<T>,
   cursor: string | undefined,
   key: Uint8Array,
 ): CutPage<T> | null {

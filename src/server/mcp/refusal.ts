@@ -1,7 +1,7 @@
 import type { RpcError } from "./result.ts";
 
 /** A deliberate JSON-RPC error on its way out of a handler. */
-export class Refusal extends Error {
+export class McpRefusal extends Error {
   readonly rpc: RpcError;
   constructor(rpc: RpcError) {
     super(rpc.message);

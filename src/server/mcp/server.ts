@@ -11,14 +11,14 @@ import { pendingResult, stateCodec } from "./approval-wait.ts";
 import { listable, toolPage } from "./listing.ts";
 import type { SignalReceiver } from "./change-signals.ts";
 import type { ResumableCalls } from "./resumable-call.ts";
-import { Refusal } from "./refusal.ts";
+import { McpRefusal } from "./refusal.ts";
 import { INTERNAL, rpcErrorOf, serverInfo, toolResult, type ToolResult } from "./result.ts";
 import type { Sdk } from "./sdk.ts";
 import { mcpSpan } from "./span.ts";
 import type { ToolNames, Views } from "./views.ts";
 
 /** Facts of one request, taken from the SDK's context when a handler runs. */
-export interface Exchange {
+export interface McpRequest {
   readonly caller: Caller;
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
@@ -46,11 +46,11 @@ export interface McpEndpoint {
   readonly views: Views;
   readonly names: ToolNames;
   readonly resumableCalls: ResumableCalls;
-  exchangeOf(ctx: ServerContext): Exchange;
+  exchangeOf(ctx: ServerContext): McpRequest;
 }
 
 /** What a client may use besides tools; decided when its SDK server is built. */
-export interface Offer {
+export interface ServerOffer {
   readonly resources: boolean;
   readonly prompts: boolean;
   readonly completions: boolean;
@@ -58,7 +58,7 @@ export interface Offer {
   readonly logging: boolean;
 }
 
-export const NOTHING: Offer = {
+export const NOTHING: ServerOffer = {
   resources: false,
   prompts: false,
   completions: false,
@@ -66,7 +66,7 @@ export const NOTHING: Offer = {
 };
 
 /** What is known of the client beyond a single request. */
-export interface Conversation {
+export interface ClientState {
   /** Declared at its start; absent in the modern era, where every request declares them. */
   capabilities(): JsonObject | undefined;
   /** Lowest level of log messages that it wants. */
@@ -90,7 +90,7 @@ const CACHED = [
 export async function offerOf(
   endpoint: Pick<McpEndpoint, "views" | "server">,
   caller: Caller,
-): Promise<Offer | null> {
+): Promise<ServerOffer | null> {
   const { servers } = await endpoint.views.of(caller);
   const own =
     endpoint.server === null
@@ -107,11 +107,11 @@ export async function offerOf(
 
 export interface BuiltServer {
   readonly server: Server;
-  readonly conversation: Conversation;
+  readonly conversation: ClientState;
 }
 
 /** A new SDK server; no I/O. */
-export function buildServer(endpoint: McpEndpoint, offer: Offer): BuiltServer {
+export function buildServer(endpoint: McpEndpoint, offer: ServerOffer): BuiltServer {
   const { Server } = endpoint.sdk.server;
   return install(new Server(...serverOptions(endpoint, offer)), endpoint, offer);
 }
@@ -120,7 +120,11 @@ export function buildServer(endpoint: McpEndpoint, offer: Offer): BuiltServer {
  * For a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only in McpServer,
  * which knows the schema.
  */
-export function buildCheckedServer(endpoint: McpEndpoint, offer: Offer, tool: Tool): McpServer {
+export function buildCheckedServer(
+  endpoint: McpEndpoint,
+  offer: ServerOffer,
+  tool: Tool,
+): McpServer {
   const { McpServer } = endpoint.sdk.server;
   const checked = new McpServer(...serverOptions(endpoint, offer));
   checked.toolInputSchemaJson = () => tool.inputSchema;
@@ -128,7 +132,7 @@ export function buildCheckedServer(endpoint: McpEndpoint, offer: Offer, tool: To
   return checked;
 }
 
-function serverOptions(endpoint: McpEndpoint, offer: Offer) {
+function serverOptions(endpoint: McpEndpoint, offer: ServerOffer) {
   const { server, doors } = endpoint;
   return [
     serverInfo(doors.settings.version, server),
@@ -151,8 +155,8 @@ function serverOptions(endpoint: McpEndpoint, offer: Offer) {
   ] as const;
 }
 
-function install(server: Server, endpoint: McpEndpoint, offer: Offer): BuiltServer {
-  const conversation: Conversation = {
+function install(server: Server, endpoint: McpEndpoint, offer: ServerOffer): BuiltServer {
+  const conversation: ClientState = {
     capabilities: () => server.getClientCapabilities() as JsonObject | undefined,
     level: null,
     signals: null,
@@ -174,8 +178,8 @@ function install(server: Server, endpoint: McpEndpoint, offer: Offer): BuiltServ
 async function callTool(
   endpoint: McpEndpoint,
   ctx: ServerContext,
-  conversation: Conversation,
-  exchange: Exchange,
+  conversation: ClientState,
+  exchange: McpRequest,
   { name, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
 ) {
   const asked = {
@@ -187,7 +191,7 @@ async function callTool(
   // A call that ran after an approval ran without its client, whose capabilities cannot be the cause of an error.
   const isTheClients = ctx.mcpReq.envelope !== undefined && outcome.approval === null;
   const error = rpcErrorOf(outcome, name, isTheClients);
-  if (error) throw new Refusal(error);
+  if (error) throw new McpRefusal(error);
   return outcome.endedAt === null
     ? pendingResult(endpoint, outcome)
     : mutable(toolResult(outcome, endpoint.server));
@@ -195,7 +199,7 @@ async function callTool(
 
 async function listTools(
   { doors, views, cursorKey, server }: McpEndpoint,
-  { caller }: Exchange,
+  { caller }: McpRequest,
   cursor: string | undefined,
 ) {
   const view = await views.of(caller);
@@ -205,7 +209,7 @@ async function listTools(
       : listable(view.servers.get(server)?.tools ?? []);
   const result = toolPage(caller, tools, cursor, cursorKey, server);
   if (result === null) {
-    throw new Refusal({ code: -32602, message: "The cursor is not valid any more: list again" });
+    throw new McpRefusal({ code: -32602, message: "The cursor is not valid any more: list again" });
   }
   const note = doors.settings.toolsOn ? {} : { _meta: { "ostiary/note": TOOLS_OFF } };
   return { ...result, tools: [...result.tools], ...note };
@@ -219,7 +223,7 @@ async function traced<T>(
   ctx: ServerContext,
   method: string,
   params: { readonly name?: string },
-  work: (exchange: Exchange) => Promise<T>,
+  work: (exchange: McpRequest) => Promise<T>,
 ): Promise<T> {
   const exchange = endpoint.exchangeOf(ctx);
   if (endpoint.entry !== "stdio")
@@ -254,8 +258,8 @@ async function onlyOwnErrors<T>(
   try {
     return await work();
   } catch (cause) {
-    span?.failed(cause instanceof Refusal ? cause.rpc.code : INTERNAL.code);
-    if (cause instanceof Refusal)
+    span?.failed(cause instanceof McpRefusal ? cause.rpc.code : INTERNAL.code);
+    if (cause instanceof McpRefusal)
       throw new ProtocolError(cause.rpc.code, cause.rpc.message, cause.rpc.data);
     endpoint.doors.log.error({ err: cause }, "MCP request failed");
     const fault = faultOf(cause);

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Caller } from "../../contract/call.ts";
-import { createSessions, type Session, type Sessions } from "./sessions.ts";
+import { createMcpSessions, type McpSession, type McpSessions } from "./sessions.ts";
 
 const IDLE_MS = 60_000;
-let sessions: Sessions;
+let sessions: McpSessions;
 let ended: string[];
 
 beforeEach(() => {
   vi.useFakeTimers();
   ended = [];
-  sessions = createSessions({
+  sessions = createMcpSessions({
     idleMs: IDLE_MS,
     perCaller: 2,
     total: 3,
@@ -37,7 +37,7 @@ const caller = (userId: string, keyId = "k"): Caller => ({
   via: "key",
 });
 
-function open(id: string, of: Caller): Session {
+function open(id: string, of: Caller): McpSession {
   const server = { close: () => Promise.resolve(void ended.push(id)) };
   const session = {
     caller: of,
@@ -48,8 +48,8 @@ function open(id: string, of: Caller): Session {
     open: 0,
     idleSince: Date.now(),
   };
-  sessions.add(id, session as unknown as Session); // only `close` is used here
-  return session as unknown as Session;
+  sessions.add(id, session as unknown as McpSession); // only `close` is used here
+  return session as unknown as McpSession;
 }
 
 describe("legacy sessions", () => {

@@ -7,7 +7,7 @@ import type {
 import type { Caller } from "../../contract/call.ts";
 import type { SignalReceiver } from "./change-signals.ts";
 
-export interface Session {
+export interface McpSession {
   readonly caller: Caller;
   /** The server of `/mcp/<server>` where it was opened; null: `/mcp`. */
   readonly route: string | null;
@@ -28,23 +28,23 @@ export interface SessionPowers {
   readonly total: number;
 }
 
-export interface Sessions {
+export interface McpSessions {
   /** The session with this id, if it belongs to this caller and route; otherwise null, as for an unknown id. */
-  get(id: string, caller: Caller, route: string | null): Session | null;
+  get(id: string, caller: Caller, route: string | null): McpSession | null;
   /** Makes room for one more by ending the longest idle session. False: all are in use. */
   makeRoom(caller: Caller): boolean;
-  add(id: string, session: Session): void;
+  add(id: string, session: McpSession): void;
   remove(id: string): void;
   /** Marks a response of the session as being written; the returned function ends it. */
-  hold(session: Session): () => void;
+  hold(session: McpSession): () => void;
   close(): Promise<void>;
 }
 
 const sameCaller = (a: Caller, b: Caller): boolean =>
   a.tenantId === b.tenantId && a.userId === b.userId && a.keyId === b.keyId;
 
-export function createSessions(p: SessionPowers): Sessions {
-  const sessions = new Map<string, Session>();
+export function createMcpSessions(p: SessionPowers): McpSessions {
+  const sessions = new Map<string, McpSession>();
 
   const drop = (id: string): void => {
     const session = sessions.get(id);
@@ -55,8 +55,8 @@ export function createSessions(p: SessionPowers): Sessions {
   };
 
   /** Ends the session that has been idle longest among those counted; false when all are busy. */
-  const evict = (counts: (session: Session) => boolean): boolean => {
-    let oldest: [string, Session] | undefined;
+  const evict = (counts: (session: McpSession) => boolean): boolean => {
+    let oldest: [string, McpSession] | undefined;
     for (const entry of sessions) {
       const [, session] = entry;
       if (session.open > 0 || !counts(session)) continue;
@@ -84,7 +84,7 @@ export function createSessions(p: SessionPowers): Sessions {
       return session?.route === route && sameCaller(session.caller, caller) ? session : null;
     },
     makeRoom(caller) {
-      const mine = (session: Session) => sameCaller(session.caller, caller);
+      const mine = (session: McpSession) => sameCaller(session.caller, caller);
       const count = [...sessions.values()].filter(mine).length;
       if (count >= p.perCaller && !evict(mine)) return false;
       return sessions.size < p.total || evict(() => true);

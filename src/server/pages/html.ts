@@ -6,16 +6,16 @@ export class Html {
   }
 }
 
-export type Part = string | number | Html | readonly Html[];
+export type HtmlPart = string | number | Html | readonly Html[];
 
 /** Template tag: whatever is put in is escaped, unless it is Html already. */
-export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
+export function html(strings: TemplateStringsArray, ...parts: HtmlPart[]): Html {
   let text = strings[0] ?? "";
   parts.forEach((part, index) => (text += textOf(part) + (strings[index + 1] ?? "")));
   return new Html(text);
 }
 
-function textOf(part: Part): string {
+function textOf(part: HtmlPart): string {
   if (part instanceof Html) return part.text;
   if (typeof part === "object") return part.map((item) => item.text).join("");
   return escape(String(part));
@@ -108,7 +108,7 @@ export const NOTHING = new Html("");
 export interface TableRow {
   /** For links to this row. */
   readonly id?: string;
-  readonly cells: readonly Part[];
+  readonly cells: readonly HtmlPart[];
 }
 
 /** On a narrow screen every cell has a line of its own, with the head of its column before it. */

@@ -17,7 +17,7 @@ export interface Outgoing {
   readonly signal: AbortSignal;
 }
 
-export interface Answer {
+export interface BridgeResponse {
   readonly status: number;
   header(name: string): string | undefined;
   /** The JSON-RPC messages of the body, be it one JSON value or a stream of events. */
@@ -25,7 +25,7 @@ export interface Answer {
   discard(): Promise<void>;
 }
 
-export function exchange(target: Target, outgoing: Outgoing): Promise<Answer> {
+export function exchange(target: Target, outgoing: Outgoing): Promise<BridgeResponse> {
   const { method, body, signal } = outgoing;
   const headers = {
     accept: "application/json, text/event-stream",
@@ -42,7 +42,7 @@ export function exchange(target: Target, outgoing: Outgoing): Promise<Answer> {
   });
 }
 
-function answerOf(response: IncomingMessage): Answer {
+function answerOf(response: IncomingMessage): BridgeResponse {
   const type = response.headers["content-type"] ?? "";
   return {
     status: response.statusCode ?? 0,

@@ -2,7 +2,7 @@
 import { Agent } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import type { Json, JsonObject } from "../../contract/call.ts";
-import { type Answer, exchange, type Target } from "./bridge-http.ts";
+import { type BridgeResponse, exchange, type Target } from "./bridge-http.ts";
 import { readLines } from "./lines.ts";
 import { isObject } from "../mcp/json-rpc.ts";
 
@@ -116,7 +116,7 @@ class Bridge {
     }
   }
 
-  async #send(body: Buffer, message: Json, signal?: AbortSignal): Promise<Answer> {
+  async #send(body: Buffer, message: Json, signal?: AbortSignal): Promise<BridgeResponse> {
     const signals = [this.#closing.signal, ...(signal ? [signal] : [])];
     const outgoing = {
       method: "POST" as const,
@@ -161,7 +161,7 @@ class Bridge {
     };
   }
 
-  async #relay(answer: Answer, sent: Json): Promise<void> {
+  async #relay(answer: BridgeResponse, sent: Json): Promise<void> {
     let answered = false;
     const id = isObject(sent) ? (sent["id"] ?? null) : null;
     for await (const message of answer.messages()) {
@@ -180,7 +180,7 @@ class Bridge {
     if (!answered) this.#fail(sent, `the server answered HTTP ${answer.status} without a message`);
   }
 
-  #opened(initialize: JsonObject, message: JsonObject, answer: Answer): void {
+  #opened(initialize: JsonObject, message: JsonObject, answer: BridgeResponse): void {
     const result = message["result"];
     if (!isObject(result)) return;
     const version = result["protocolVersion"];

@@ -24,7 +24,7 @@ export class LedgerFault extends Error {
   }
 }
 
-export interface CheckOptions {
+export interface LedgerCheckOptions {
   /** Public keys (SPKI, base64) that may have signed; absent: any, and they are listed in the result. */
   readonly keys?: readonly string[];
   /** Signed elsewhere and kept outside: each head it names must be found. */
@@ -73,7 +73,7 @@ const keyOf = (tenantId: string, instanceId: string): string =>
 const short = (hash: string): string => `${hash.slice(0, 12)}…`;
 
 export class LedgerCheck {
-  readonly #options: CheckOptions;
+  readonly #options: LedgerCheckOptions;
   readonly #chains = new Map<string, Chain>();
   readonly #known = new Map<string, { n: number; hash: string }>();
   readonly #checkpoints = new Map<string, { n: number; line: string }>();
@@ -90,7 +90,7 @@ export class LedgerCheck {
   #marks = 0;
   #anchored = 0;
 
-  constructor(options: CheckOptions = {}) {
+  constructor(options: LedgerCheckOptions = {}) {
     this.#options = options;
     this.#tenant = options.tenant ?? null;
     this.#last = options.after ?? 0;

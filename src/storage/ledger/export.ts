@@ -5,7 +5,7 @@ import { AppError } from "../../contract/errors.ts";
 import { toCloudEvent } from "./cloud.ts";
 import type { LedgerKey } from "./key.ts";
 import { manifestText, signLine, type ExportedChain, type Format, type Manifest } from "./lines.ts";
-import { ledgerLines, marksOf, type Source, type SourceEvent, type Stretch } from "./source.ts";
+import { ledgerLines, marksOf, type Source, type SourceEvent, type EventRange } from "./source.ts";
 
 export interface ExportQuestion {
   /** Null: of all tenants. */
@@ -45,7 +45,7 @@ export async function openExport(
     question.since === undefined
       ? asked
       : await firstSince(source, { from: asked, to, tenantId, marks }, question.since);
-  const stretch: Stretch = { from: Math.max(asked, since), to, tenantId, marks };
+  const stretch: EventRange = { from: Math.max(asked, since), to, tenantId, marks };
   const line = format === "cloudevents" ? toCloudEvent : (text: string): string => text;
 
   const digest = createHash("sha256");
@@ -103,7 +103,7 @@ async function allHere({ store, files }: Source, from: number): Promise<void> {
     );
 }
 
-async function firstSince(source: Source, stretch: Stretch, since: number): Promise<number> {
+async function firstSince(source: Source, stretch: EventRange, since: number): Promise<number> {
   for await (const page of ledgerLines(source, stretch))
     for (const each of page)
       if (each.kind === "event" && each.event.at >= since) return each.event.seq;

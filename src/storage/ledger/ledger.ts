@@ -12,7 +12,7 @@ import type { Checkpoint, Signed } from "./lines.ts";
 import { createVerifications, type VerificationState } from "./verification.ts";
 import { verifyLive, type LiveVerdict, type LiveVerify } from "./live.ts";
 import { fillFile, findRollback, readCheckpoint } from "./rollback.ts";
-import { search, type SearchAnswer, type SearchFilter, type SearchPage } from "./search.ts";
+import { search, type SearchAnswer, type LedgerFilter, type SearchPage } from "./search.ts";
 import { segmentFiles } from "./segments.ts";
 import type { Source } from "./source.ts";
 
@@ -56,7 +56,7 @@ export interface Ledger {
   /** How far the last verification of a tenant (null: of everything) is. */
   verification(tenantId: string | null): VerificationState;
   archive(question: ArchiveQuestion): Promise<Archived>;
-  search(filter: SearchFilter, page: SearchPage): Promise<SearchAnswer>;
+  search(filter: LedgerFilter, page: SearchPage): Promise<SearchAnswer>;
   /** To be called after the first event of this start. */
   start(): Promise<void>;
   /** To be called after the last event. */

@@ -4,7 +4,7 @@ import { ledgerHash, ledgerText, withHash } from "../../util/record/ledger-line.
 import type { LedgerRow } from "../store/store.ts";
 import type { LedgerKey } from "./key.ts";
 
-export const VERSION = 1;
+export const EXPORT_VERSION = 1;
 export const FORMATS = ["ndjson", "cloudevents"] as const;
 export type Format = (typeof FORMATS)[number];
 
@@ -71,11 +71,11 @@ const signerText = ({ keyId, publicKey }: Signer): string =>
   `"keyId":"${keyId}","publicKey":"${publicKey}"`;
 
 export function checkpointText(c: Checkpoint, signer: Signer): string {
-  return `{"v":${VERSION},"type":"checkpoint","instanceId":${JSON.stringify(c.instanceId)},"n":${c.n},"at":${c.at},"seq":${c.seq},"prevHash":"${c.prevHash}","chains":[${c.chains.map(chainText).join(",")}],${signerText(signer)}}`;
+  return `{"v":${EXPORT_VERSION},"type":"checkpoint","instanceId":${JSON.stringify(c.instanceId)},"n":${c.n},"at":${c.at},"seq":${c.seq},"prevHash":"${c.prevHash}","chains":[${c.chains.map(chainText).join(",")}],${signerText(signer)}}`;
 }
 
 export function manifestText(m: Manifest, signer: Signer): string {
-  return `{"v":${VERSION},"type":"export","format":"${m.format}","tenant":${JSON.stringify(m.tenant)},"from":${m.from},"to":${m.to},"events":${m.events},"chains":[${m.chains.map(spanText).join(",")}],"checkpoints":${m.checkpoints},"unchained":${m.unchained},"digest":"${m.digest}","at":${m.at},"instanceId":${JSON.stringify(m.instanceId)},${signerText(signer)}}`;
+  return `{"v":${EXPORT_VERSION},"type":"export","format":"${m.format}","tenant":${JSON.stringify(m.tenant)},"from":${m.from},"to":${m.to},"events":${m.events},"chains":[${m.chains.map(spanText).join(",")}],"checkpoints":${m.checkpoints},"unchained":${m.unchained},"digest":"${m.digest}","at":${m.at},"instanceId":${JSON.stringify(m.instanceId)},${signerText(signer)}}`;
 }
 
 export const withSignature = (text: string, signature: string): string =>

@@ -1,15 +1,15 @@
 // Checks the ledger where it lies: archived files, the store, and the checkpoints outside of it, in one reading.
 import type { ChainHead, HistoryAgreement, SegmentRow } from "../store/store.ts";
 import type { CheckpointFile } from "./checkpoint-file.ts";
-import { LedgerCheck, LedgerFault, type CheckOptions, type Findings } from "./check.ts";
+import { LedgerCheck, LedgerFault, type LedgerCheckOptions, type Findings } from "./check.ts";
 import { isSigned } from "./key.ts";
 import { manifestText, type ExportedChain, type Manifest, type Signed } from "./lines.ts";
 import { LineFault, parseLine } from "./parse.ts";
 import type { SegmentFiles } from "./segments.ts";
 import { ledgerLines, type LedgerStore, type Source } from "./source.ts";
-import { verifyExport, type Fault } from "./verify.ts";
+import { verifyExport, type VerificationFault } from "./verify.ts";
 
-export interface LiveVerify extends Pick<CheckOptions, "keys" | "anchors"> {
+export interface LiveVerify extends Pick<LedgerCheckOptions, "keys" | "anchors"> {
   /** One tenant's chains alone; null: everything. */
   readonly tenantId: string | null;
   readonly onProgress?: (events: number, of: number) => void;
@@ -34,7 +34,7 @@ export type LiveVerdict =
   /** History is compared with a log that holds, and with no other. */
   | {
       readonly ok: false;
-      readonly fault: Fault;
+      readonly fault: VerificationFault;
       readonly events: number;
       readonly history: HistoryAgreement | null;
     };
@@ -107,7 +107,7 @@ function disagreement({ missing, extra, different, sums }: HistoryAgreement): st
   return `the log is unbroken, but history does not agree with the log: ${missing} executions are missing, ${extra} are not in the log, ${different} are different, ${sums} sums are different (ostiary history rebuild makes history anew)`;
 }
 
-function faultOf(cause: unknown, at: number | null): Fault {
+function faultOf(cause: unknown, at: number | null): VerificationFault {
   if (cause instanceof LedgerFault)
     return { ...NOWHERE, seq: cause.seq ?? at, message: cause.message };
   if (cause instanceof LineFault)

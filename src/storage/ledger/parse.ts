@@ -7,7 +7,7 @@ import {
   FORMATS,
   manifestText,
   oldText,
-  VERSION,
+  EXPORT_VERSION,
   withSignature,
   type Checkpoint,
   type Manifest,
@@ -34,7 +34,7 @@ const TEXT = String.raw`"(?:[^"\\]|\\.)*"`;
 const NUMBER = String.raw`-?\d+(?:\.\d+)?`;
 const FACTS = `"at":(${NUMBER}),"action":"([a-z_.]+)","actor":(${TEXT}),"executionId":(null|${TEXT}),"body":`;
 const EVENT = new RegExp(
-  `^\\{"v":${VERSION},"seq":(${NUMBER}),"tenantId":(${TEXT}),"instanceId":(${TEXT}),"n":(${NUMBER}),"prevHash":"([0-9a-f]{64})",${FACTS}`,
+  `^\\{"v":${EXPORT_VERSION},"seq":(${NUMBER}),"tenantId":(${TEXT}),"instanceId":(${TEXT}),"n":(${NUMBER}),"prevHash":"([0-9a-f]{64})",${FACTS}`,
 );
 const OLD = new RegExp(`^\\{"v":0,"seq":(${NUMBER}),"tenantId":(${TEXT}),${FACTS}`);
 const HASH = /,"hash":"([0-9a-f]{64})"\}$/;
@@ -48,11 +48,12 @@ export function textOf(bytes: Uint8Array): string {
 
 export function parseLine(bytes: Uint8Array): ParsedLine {
   const line = textOf(bytes);
-  if (line.startsWith(`{"v":${VERSION},"seq":`)) return { kind: "event", event: readEvent(line) };
+  if (line.startsWith(`{"v":${EXPORT_VERSION},"seq":`))
+    return { kind: "event", event: readEvent(line) };
   if (line.startsWith('{"v":0,')) return { kind: "old", event: readOld(line) };
-  if (line.startsWith(`{"v":${VERSION},"type":"checkpoint",`))
+  if (line.startsWith(`{"v":${EXPORT_VERSION},"type":"checkpoint",`))
     return { kind: "checkpoint", checkpoint: readCheckpoint(line), line };
-  if (line.startsWith(`{"v":${VERSION},"type":"export",`))
+  if (line.startsWith(`{"v":${EXPORT_VERSION},"type":"export",`))
     return { kind: "manifest", manifest: readManifest(line), line };
   throw new LineFault(
     line.trim() === "" ? "it is blank" : "it is neither an event nor a checkpoint nor a manifest",

@@ -3,7 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { LedgerRow, Store } from "../store/store.ts";
 
-export interface SearchFilter {
+export interface LedgerFilter {
   readonly tenantId: string;
   /** Whole, or with a `*` at its end. */
   readonly action?: string;
@@ -42,7 +42,7 @@ const PAGE_BYTES = 4_194_304;
 
 export async function search(
   { log, ledger }: Pick<Store, "log" | "ledger">,
-  filter: SearchFilter,
+  filter: LedgerFilter,
   { order, limit, after }: SearchPage,
 ): Promise<SearchAnswer> {
   const archivedTo = (await ledger.segments()).at(-1)?.toSeq ?? 0;
@@ -119,7 +119,7 @@ async function look(
   return { found: order === "newest" ? inOrder.reverse() : inOrder, searched };
 }
 
-function matcher(f: SearchFilter): (row: LedgerRow) => boolean {
+function matcher(f: LedgerFilter): (row: LedgerRow) => boolean {
   const text = f.text?.toLowerCase();
   const prefix = f.action?.endsWith("*") ? f.action.slice(0, -1) : null;
   return (row) =>

@@ -13,7 +13,7 @@ export interface Source {
   readonly files: Pick<SegmentFiles, "lines" | "has">;
 }
 
-export interface Stretch {
+export interface EventRange {
   /** Numbers, both included. */
   readonly from: number;
   readonly to: number;
@@ -41,7 +41,7 @@ export async function marksOf({ ledger }: LedgerStore): Promise<ReadonlyMap<stri
 /** Events as lines, and checkpoints after the event they name. */
 export async function* ledgerLines(
   source: Source,
-  stretch: Stretch,
+  stretch: EventRange,
 ): AsyncGenerator<readonly SourceLine[]> {
   const { tenantId, marks, to } = stretch;
   let last = stretch.from - 1;
@@ -68,7 +68,7 @@ export async function* ledgerLines(
 
 type EventLine = Extract<SourceLine, { kind: "event" }>;
 
-async function* eventPages(source: Source, stretch: Stretch): AsyncGenerator<EventLine[]> {
+async function* eventPages(source: Source, stretch: EventRange): AsyncGenerator<EventLine[]> {
   const { from, to, tenantId } = stretch;
   for (const segment of await source.store.ledger.segments()) {
     if (segment.toSeq < from || segment.fromSeq > to) continue;
@@ -100,7 +100,7 @@ function eventOf(row: LedgerRow): SourceEvent {
 
 async function* archived(
   lines: AsyncIterable<Uint8Array>,
-  { from, to, tenantId }: Stretch,
+  { from, to, tenantId }: EventRange,
 ): AsyncGenerator<EventLine[]> {
   let page: EventLine[] = [];
   for await (const bytes of lines) {

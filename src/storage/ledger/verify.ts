@@ -2,29 +2,29 @@
 import { createHash } from "node:crypto";
 import { createGunzip } from "node:zlib";
 import { Readable } from "node:stream";
-import { LedgerCheck, LedgerFault, type CheckOptions, type Findings } from "./check.ts";
+import { LedgerCheck, LedgerFault, type LedgerCheckOptions, type Findings } from "./check.ts";
 import { fromCloudEvent, isCloudEvent } from "./cloud.ts";
 import type { Format, Manifest } from "./lines.ts";
 import { LineFault, parseLine, type ParsedLine } from "./parse.ts";
 
-export interface Place {
+export interface LedgerPlace {
   /** From 1; null where no line can be named. */
   readonly line: number | null;
   /** Of the line's first byte, in the unpacked file. */
   readonly offset: number | null;
 }
 
-export interface Fault extends Place {
+export interface VerificationFault extends LedgerPlace {
   /** Sequence number of the first event that is concerned, where one can be named. */
   readonly seq: number | null;
   readonly message: string;
 }
 
-export type Verdict =
+export type VerificationResult =
   | { readonly ok: true; readonly findings: Findings; readonly manifest: Manifest | null }
-  | { readonly ok: false; readonly fault: Fault; readonly events: number };
+  | { readonly ok: false; readonly fault: VerificationFault; readonly events: number };
 
-export interface VerifyOptions extends Pick<CheckOptions, "keys" | "anchors"> {
+export interface VerifyOptions extends Pick<LedgerCheckOptions, "keys" | "anchors"> {
   /** Called at intervals with the bytes read, still packed. */
   readonly onProgress?: (bytes: number) => void;
 }
@@ -37,7 +37,7 @@ const GZIP = [0x1f, 0x8b];
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   options: VerifyOptions = {},
-): Promise<Verdict> {
+): Promise<VerificationResult> {
   let reader: ExportReader;
   try {
     reader = new ExportReader(options);
@@ -52,7 +52,7 @@ export async function verifyExport(
   }
 }
 
-function refused(cause: unknown, place: Place, events: number): Verdict {
+function refused(cause: unknown, place: LedgerPlace, events: number): VerificationResult {
   if (cause instanceof LedgerFault)
     return { ok: false, events, fault: { ...place, seq: cause.seq, message: cause.message } };
   if (cause instanceof LineFault)
@@ -89,11 +89,11 @@ class ExportReader {
   #next = 0;
   #events = 0;
 
-  constructor(options: CheckOptions) {
+  constructor(options: LedgerCheckOptions) {
     this.#check = new LedgerCheck(options);
   }
 
-  get place(): Place {
+  get place(): LedgerPlace {
     return { line: Math.max(1, this.#line), offset: this.#offset };
   }
 

@@ -2,12 +2,12 @@
 // the rest, binds numbers as REAL and NaN as NULL, all silently; PostgreSQL refuses NUL in text. So both get the same
 // guard.
 
-export type Bound = string | number | bigint | Uint8Array | null;
+export type BoundValue = string | number | bigint | Uint8Array | null;
 
-export function bind(value: unknown): Bound {
+export function bind(value: unknown): BoundValue {
   assertStorable(value);
   if (typeof value === "boolean") return value ? 1n : 0n;
-  return Number.isSafeInteger(value) ? BigInt(value as number) : (value as Bound);
+  return Number.isSafeInteger(value) ? BigInt(value as number) : (value as BoundValue);
 }
 
 /** Throws on what no database would give back as it was. */

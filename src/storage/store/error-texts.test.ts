@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Ended } from "./execution-fields.ts";
+import type { EndedExecution } from "./execution-fields.ts";
 import { createErrorTextIndex } from "./error-texts.ts";
 
-const end = (seq: number, other: Partial<Ended> = {}): Ended => ({
+const end = (seq: number, other: Partial<EndedExecution> = {}): EndedExecution => ({
   seq,
   errorSeq: null,
   tenantId: "local",
@@ -28,7 +28,7 @@ test("the same words refer to the event that had them first", () => {
 test("another tenant, status, reason, code or text is another event", () => {
   const { seqOf } = createErrorTextIndex();
   seqOf(end(1));
-  const others: Partial<Ended>[] = [
+  const others: Partial<EndedExecution>[] = [
     { tenantId: "other" },
     { status: "cancelled" },
     { status: "cancelled", cancelReason: "timeout" },

@@ -1,6 +1,6 @@
 // Calls fail over and over with the same text. Executions refer to an event that ended alike, so that a search for a
 // text in errors reads each text once.
-import type { Ended } from "./execution-fields.ts";
+import type { EndedExecution } from "./execution-fields.ts";
 
 /** Longer ones are not kept in memory; their executions refer to their own end. */
 export const MAX_ERROR_TEXT = 500;
@@ -10,7 +10,7 @@ const REACH = 1_048_576;
 
 export interface ErrorTextIndex {
   /** Number of an event that ended with the same status and text; null when the end was a success. */
-  seqOf(end: Ended): number | null;
+  seqOf(end: EndedExecution): number | null;
   /** Events numbered above `after` got other numbers when they were written: higher by `by`. */
   renumber(after: number, by: number): void;
   /** The events of a transaction that failed do not exist: others will get their numbers. */

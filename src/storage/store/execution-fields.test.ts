@@ -10,7 +10,7 @@ import type { Flat, Groups } from "./group.ts";
 import { appender, readItems } from "./message.ts";
 import { migrationsFor } from "./migrations/index.ts";
 import { groupOf } from "./postgres/group.ts";
-import { project, type Effect } from "./projection.ts";
+import { project, type EventEffect } from "./projection.ts";
 import type { LogEvent } from "./store.ts";
 
 /** Every field has a value of its own, so that two that change places are noticed. */
@@ -75,8 +75,8 @@ async function sent(which: LogEvent): Promise<Flat[]> {
   return flat;
 }
 
-async function received(which: LogEvent): Promise<Effect | null> {
-  const effects: (Effect | null)[] = [];
+async function received(which: LogEvent): Promise<EventEffect | null> {
+  const effects: (EventEffect | null)[] = [];
   readItems(await sent(which), {
     event: (_event, effect) => void effects.push(effect),
     batch: () => expect.unreachable(),

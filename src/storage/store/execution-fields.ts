@@ -117,7 +117,7 @@ type Values<Fields extends Record<string, Field>> = {
 };
 
 /** What a start event says of its execution. */
-export interface Started extends Values<typeof START_FIELDS> {
+export interface StartedExecution extends Values<typeof START_FIELDS> {
   /** 0 until the writer gives the event its number. */
   seq: number;
   readonly tenantId: string;
@@ -128,7 +128,7 @@ export interface Started extends Values<typeof START_FIELDS> {
 }
 
 /** What an end event says of its execution. */
-export interface Ended extends Values<typeof END_FIELDS> {
+export interface EndedExecution extends Values<typeof END_FIELDS> {
   seq: number;
   /**
    * An event that ended with the same text, perhaps this one. Null in successful ones, and until the writer knows it.
@@ -170,8 +170,8 @@ export interface ExecutionsTable extends StartColumns, Omit<EndColumns, keyof St
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;
-  readonly start: keyof Started | null;
-  readonly end: keyof Ended | null;
+  readonly start: keyof StartedExecution | null;
+  readonly end: keyof EndedExecution | null;
   readonly onRestart: "keep" | "keep if null" | "replace";
   readonly isLater: boolean;
 }
@@ -223,7 +223,11 @@ export const restartAssignments = (table: string): string =>
     .join(", ");
 
 /** Puts the values of all columns into `values`, in their order; answers `values`. */
-export function putStartValues(values: Flat[], start: Started, end: Ended | null): Flat[] {
+export function putStartValues(
+  values: Flat[],
+  start: StartedExecution,
+  end: EndedExecution | null,
+): Flat[] {
   for (let i = 0; i < COLUMNS.length; i++) {
     const column = COLUMNS[i] as Column;
     if (end !== null && column.end !== null) values[i] = end[column.end] as Flat;
@@ -233,9 +237,9 @@ export function putStartValues(values: Flat[], start: Started, end: Ended | null
 }
 
 /** Puts the values of END_COLUMNS into `values`, in their order; answers `values`. */
-export function putEndValues(values: Flat[], end: Ended): Flat[] {
+export function putEndValues(values: Flat[], end: EndedExecution): Flat[] {
   for (let i = 0; i < END_COLUMNS.length; i++)
-    values[i] = end[(END_COLUMNS[i] as Column).end as keyof Ended] as Flat;
+    values[i] = end[(END_COLUMNS[i] as Column).end as keyof EndedExecution] as Flat;
   return values;
 }
 
@@ -248,13 +252,13 @@ export interface FieldList<Body, Value> {
   readonly from: readonly ((body: Body) => Flat)[];
 }
 
-export const START_LIST = listOf<WrittenStart, Started>(START_FIELDS, {
+export const START_LIST = listOf<WrittenStart, StartedExecution>(START_FIELDS, {
   seq: 0,
   tenantId: "",
   budget: null,
   reserved: false,
 });
-export const END_LIST = listOf<WrittenEnd, Ended>(END_FIELDS, {
+export const END_LIST = listOf<WrittenEnd, EndedExecution>(END_FIELDS, {
   seq: 0,
   errorSeq: null,
   tenantId: "",

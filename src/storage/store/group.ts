@@ -8,24 +8,24 @@ import { assertStorable } from "./bind.ts";
 export type Flat = string | number | bigint | boolean | Uint8Array | null;
 
 /** A statement that failed in the writer, as plain data that can pass between threads. */
-export interface Failure {
+export interface WriteFailure {
   readonly failed: string;
   readonly errcode: number | null;
 }
 
-export type Result = number | Failure | readonly unknown[][];
+export type Result = number | WriteFailure | readonly unknown[][];
 
 /** What the writer thread answers: one result per item of all the groups it merged, or one failure for them all. */
-export interface Answer {
+export interface CommitAnswer {
   readonly groups: number;
-  readonly results: readonly Result[] | Failure;
+  readonly results: readonly Result[] | WriteFailure;
 }
 
 /** Asks the writer thread to bring history up to the log. */
 export const SETTLE = "settle";
 
 /** So many of those who asked are served. */
-export interface Settled {
+export interface HistorySettled {
   readonly settled: number;
 }
 
@@ -54,13 +54,13 @@ interface Group {
 
 export class StatementFailed extends Error {
   readonly errcode: number | null;
-  constructor(failure: Failure) {
+  constructor(failure: WriteFailure) {
     super(failure.failed);
     this.errcode = failure.errcode;
   }
 }
 
-export function failure(cause: unknown): Failure {
+export function failure(cause: unknown): WriteFailure {
   return {
     failed: cause instanceof Error ? cause.message : String(cause),
     errcode: errcodeOf(cause),

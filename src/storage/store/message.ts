@@ -6,12 +6,12 @@ import {
   END_LIST,
   START_LIST,
   type Amounts,
-  type Ended,
+  type EndedExecution,
   type FieldList,
-  type Started,
+  type StartedExecution,
 } from "./execution-fields.ts";
 import { failure, StatementFailed, type Flat, type Groups } from "./group.ts";
-import { amountsIn, assertStarts, errorTextOf, partsOf, type Effect } from "./projection.ts";
+import { amountsIn, assertStarts, errorTextOf, partsOf, type EventEffect } from "./projection.ts";
 import type { StepName } from "./sqlite/rebuild.ts";
 import type { LogEvent, Store } from "./store.ts";
 
@@ -99,14 +99,14 @@ export function putBatch(flat: Flat[], statements: readonly Statement[]): void {
 export const putStep = (flat: Flat[], name: StepName, after: number, oldest: number): void =>
   void flat.push(STEP, name, after, oldest);
 
-export interface Reader {
-  event(event: LogEvent, effect: Effect | null): void;
+export interface ItemReader {
+  event(event: LogEvent, effect: EventEffect | null): void;
   batch(readsHistory: boolean, statements: readonly Statement[]): void;
   step?(name: StepName, after: number, oldest: number): void;
 }
 
 /** Hands over item after item, in order. The fields were put there by the functions above, so their types are known. */
-export function readItems(flat: readonly Flat[], reader: Reader): void {
+export function readItems(flat: readonly Flat[], reader: ItemReader): void {
   const cursor = new Cursor(flat);
   while (cursor.at < flat.length) {
     const kind = cursor.next() as number;
@@ -145,7 +145,7 @@ function eventAt(c: Cursor): LogEvent {
 }
 
 // Literals, since they are made for every event: their types and a test hold them to the tables of fields.
-function startAt(c: Cursor, event: LogEvent): Started {
+function startAt(c: Cursor, event: LogEvent): StartedExecution {
   return {
     seq: 0,
     tenantId: event.tenantId,
@@ -164,8 +164,8 @@ function startAt(c: Cursor, event: LogEvent): Started {
   };
 }
 
-function endAt(c: Cursor, event: LogEvent): Ended {
-  const status = c.next() as Ended["status"];
+function endAt(c: Cursor, event: LogEvent): EndedExecution {
+  const status = c.next() as EndedExecution["status"];
   return {
     seq: 0,
     errorSeq: null,

@@ -7,24 +7,24 @@ import {
   START_LIST,
   textOrNull,
   type Amounts,
-  type Ended,
+  type EndedExecution,
   type FieldList,
-  type Started,
+  type StartedExecution,
 } from "./execution-fields.ts";
 import type { LogEvent } from "./store.ts";
 
 /** All that one group of events does to one execution: at most one write. */
-export interface Change {
+export interface ExecutionChange {
   readonly id: string;
-  start: Started | null;
-  end: Ended | null;
+  start: StartedExecution | null;
+  end: EndedExecution | null;
 }
-export type Changes = Map<string, Change>;
+export type ExecutionChanges = Map<string, ExecutionChange>;
 
 /** What one event says of its execution. */
-export interface Effect {
-  readonly start: Started | null;
-  readonly end: Ended | null;
+export interface EventEffect {
+  readonly start: StartedExecution | null;
+  readonly end: EndedExecution | null;
 }
 
 /** What an event of an action says. */
@@ -65,7 +65,7 @@ export function assertStarts({ end }: Parts, { status }: WrittenStart): void {
 }
 
 /** Null when it says nothing of an execution. Throws on a body that is not of its action. */
-export function project(event: LogEvent): Effect | null {
+export function project(event: LogEvent): EventEffect | null {
   const parts = partsOf(event);
   if (parts === null) return null;
   const body = JSON.parse(event.body) as WrittenStart & WrittenEnd;
@@ -75,7 +75,12 @@ export function project(event: LogEvent): Effect | null {
 }
 
 /** Adds what an event did to what its group does. */
-export function apply({ start, end }: Effect, id: string, seq: number, changes: Changes): void {
+export function apply(
+  { start, end }: EventEffect,
+  id: string,
+  seq: number,
+  changes: ExecutionChanges,
+): void {
   if (start) {
     start.seq = seq;
     begin(changes, id, start);
@@ -86,7 +91,7 @@ export function apply({ start, end }: Effect, id: string, seq: number, changes: 
   }
 }
 
-function begin(changes: Changes, id: string, start: Started): void {
+function begin(changes: ExecutionChanges, id: string, start: StartedExecution): void {
   const change = changes.get(id);
   if (!change) changes.set(id, { id, start, end: null });
   // A held call that is let through starts again; a finished one does not.
@@ -94,19 +99,19 @@ function begin(changes: Changes, id: string, start: Started): void {
 }
 
 /** The first terminal status wins. */
-function finish(changes: Changes, id: string, end: Ended): void {
+function finish(changes: ExecutionChanges, id: string, end: EndedExecution): void {
   const change = changes.get(id);
   if (!change) changes.set(id, { id, start: null, end });
   else change.end ??= end;
 }
 
-function startOf(tenantId: string, body: WrittenStart, runs: boolean): Started {
+function startOf(tenantId: string, body: WrittenStart, runs: boolean): StartedExecution {
   const budget = runs ? amountsIn(body.budget, "budget") : null;
   const reserved = runs && body.reserved === true;
   return read(START_LIST, body, { ...START_LIST.empty, tenantId, budget, reserved });
 }
 
-function endOf(tenantId: string, body: WrittenEnd): Ended {
+function endOf(tenantId: string, body: WrittenEnd): EndedExecution {
   const end = read(END_LIST, body, { ...END_LIST.empty, tenantId });
   const errorText = end.status === "success" ? null : errorTextOf(body);
   return Object.assign(end, { errorText, budget: amountsIn(body.budgetDelta, "budgetDelta") });

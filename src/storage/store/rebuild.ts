@@ -2,12 +2,12 @@
 // the end.
 import type { Action } from "./store.ts";
 import { RebuildUnderWay, type RebuildProgress } from "./rows/history.ts";
-import { apply, project, type Changes } from "./projection.ts";
+import { apply, project, type ExecutionChanges } from "./projection.ts";
 
 /** Events of one step: the writer is busy for some ten milliseconds, then calls have their turn. */
 export const STRETCH = 1_000;
 
-export interface Step {
+export interface RebuildStep {
   /** Events up to this number are in the copies now. */
   readonly seq: number;
   readonly events: number;
@@ -18,9 +18,9 @@ export interface Step {
 export interface RebuildSteps {
   /** Empty copies, but for the sums of what was archived. Answers the number of the oldest event. */
   begin(): Promise<number>;
-  stretch(after: number): Promise<Step>;
+  stretch(after: number): Promise<RebuildStep>;
   /** The rest, while nobody else writes, and the change of places. `oldest` must still be the oldest event. */
-  finish(after: number, oldest: number): Promise<Step>;
+  finish(after: number, oldest: number): Promise<RebuildStep>;
   abandon(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ async function run(
 ): Promise<RebuildProgress> {
   const oldest = await steps.begin();
   let progress: RebuildProgress = { events: 0, seq: 0, head: 0 };
-  const add = ({ events, seq, head }: Step): void => {
+  const add = ({ events, seq, head }: RebuildStep): void => {
     progress = { events: progress.events + events, seq, head };
     onProgress(progress);
   };
@@ -73,8 +73,8 @@ export interface EventRow {
 
 export const EVENT_COLUMNS = "seq, tenant_id, at_ms, action, actor, execution_id, body";
 
-export function changesOf(rows: readonly EventRow[]): Changes {
-  const changes: Changes = new Map();
+export function changesOf(rows: readonly EventRow[]): ExecutionChanges {
+  const changes: ExecutionChanges = new Map();
   for (const {
     seq,
     tenant_id: tenantId,

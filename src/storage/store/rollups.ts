@@ -2,7 +2,7 @@
 // all time.
 import type { CancelReason } from "../../contract/call.ts";
 import { bucketOf, count, pack, type Counts } from "./buckets.ts";
-import type { Ended } from "./execution-fields.ts";
+import type { EndedExecution } from "./execution-fields.ts";
 import {
   ALL_TIME,
   DAY_HOURS,
@@ -15,7 +15,7 @@ import {
 
 /** All that the sums need of an execution that ended. */
 export type Countable = Pick<
-  Ended,
+  EndedExecution,
   | "tenantId"
   | "userId"
   | "toolName"
@@ -48,7 +48,10 @@ export function rollupsOf(ends: Iterable<Countable>): RollupsTable[] {
     .map(([, { counts, ...row }]) => ({ ...row, buckets: pack(counts) }));
 }
 
-export function rollupStatus(status: Ended["status"], reason: CancelReason | null): RollupStatus {
+export function rollupStatus(
+  status: EndedExecution["status"],
+  reason: CancelReason | null,
+): RollupStatus {
   return status === "cancelled" && reason === "timeout" ? "timeout" : status;
 }
 

@@ -1,19 +1,19 @@
 // What one group of events means for the tenants' budgets: one sum per tenant, month and metric, whatever the number
 // of calls.
 import type { Amounts } from "./execution-fields.ts";
-import type { Change } from "./projection.ts";
+import type { ExecutionChange } from "./projection.ts";
 import type { UsageTable } from "./tables/tables.ts";
 
-export interface Tally {
+export interface UsageTally {
   /** Takes in a change that the executions table took. */
-  add(change: Change): void;
+  add(change: ExecutionChange): void;
   /** In key order; `used` is what is added. */
   readonly sums: () => UsageTable[];
   /** Executions whose reservations go: they started, or ended without having been run. */
   readonly settled: string[];
 }
 
-export interface Use {
+export interface UsageChange {
   readonly tenant_id: string;
   /** Month in UTC: `2026-11`. */
   readonly period: string;
@@ -21,7 +21,7 @@ export interface Use {
   readonly amount: number;
 }
 
-export function tally(): Tally {
+export function tally(): UsageTally {
   const sums = new Map<string, UsageTable>();
   const settled: string[] = [];
   return {
@@ -40,18 +40,18 @@ export function tally(): Tally {
 }
 
 /** What a change adds to the use of its tenant. */
-export function usesOf({ start, end }: Change): Use[] {
-  const uses: Use[] = [];
+export function usesOf({ start, end }: ExecutionChange): UsageChange[] {
+  const uses: UsageChange[] = [];
   if (start?.budget) addUses(uses, start.tenantId, start.startMs, start.budget);
   if (end?.budget) addUses(uses, end.tenantId, end.startMs, end.budget);
   return uses;
 }
 
 /** Whether its reservation goes. Whatever succeeded has started, and that settled it. */
-export const settles = ({ start, end }: Change): boolean =>
+export const settles = ({ start, end }: ExecutionChange): boolean =>
   start?.reserved === true || (end !== null && end.status !== "success");
 
-function addUses(uses: Use[], tenantId: string, startMs: number, budget: Amounts): void {
+function addUses(uses: UsageChange[], tenantId: string, startMs: number, budget: Amounts): void {
   const period = periodOf(startMs);
   for (const metric in budget)
     uses.push({ tenant_id: tenantId, period, metric, amount: budget[metric] ?? 0 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Edit, Edited } from "../../util/computations/edits.ts";
+import type { TextEdit, Edited } from "../../util/computations/edits.ts";
 import { quote } from "../../util/text/quote.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
@@ -102,8 +102,8 @@ function editsOf(given: {
   oldContent?: string | undefined;
   newContent?: string | undefined;
   replaceAll: boolean;
-  edits?: readonly Edit[] | undefined;
-}): readonly Edit[] {
+  edits?: readonly TextEdit[] | undefined;
+}): readonly TextEdit[] {
   const { oldContent, newContent, replaceAll, edits } = given;
   const refuse = (path: string, message: string, remedy: string) =>
     toolError("invalid_arguments", message, {
@@ -145,7 +145,7 @@ function editsOf(given: {
 function refusal(
   path: string,
   refused: Exclude<Edited, { kind: "edited" }>,
-  edits: readonly Edit[],
+  edits: readonly TextEdit[],
 ): Error {
   const place =
     "index" in refused && edits.length > 1 ? `edits[${refused.index}].oldContent` : "oldContent";

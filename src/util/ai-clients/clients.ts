@@ -5,7 +5,7 @@ import { posix, win32 } from "node:path";
 export type Scope = "user" | "project";
 
 /** Where paths come from; a parameter, since each platform has its own. */
-export interface Machine {
+export interface ClientMachine {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
@@ -38,9 +38,9 @@ export interface Client {
   /** Where the entry stands in the file. */
   readonly at: readonly string[];
   /** It is there when the client is. */
-  folder(machine: Machine): string;
+  folder(machine: ClientMachine): string;
   /** Null where the client has no such scope. */
-  file(machine: Machine, scope: Scope): string | null;
+  file(machine: ClientMachine, scope: Scope): string | null;
   /** How a header refers to a variable; null where it cannot. */
   readonly variable: ((name: string) => string) | null;
   /** The key itself is not in the entry. */
@@ -56,10 +56,11 @@ export interface Client {
 /** Of the entry, in every client. */
 const NAME = "ostiary";
 
-const pathsOf = ({ platform }: Machine): typeof posix => (platform === "win32" ? win32 : posix);
+const pathsOf = ({ platform }: ClientMachine): typeof posix =>
+  platform === "win32" ? win32 : posix;
 
 /** Where programs with windows keep their settings. */
-function settings(machine: Machine, ...parts: readonly string[]): string {
+function settings(machine: ClientMachine, ...parts: readonly string[]): string {
   const { platform, home, env } = machine;
   const { join } = pathsOf(machine);
   if (platform === "win32")
@@ -68,9 +69,9 @@ function settings(machine: Machine, ...parts: readonly string[]): string {
   return join(env["XDG_CONFIG_HOME"] || join(home, ".config"), ...parts);
 }
 
-const atHome = (machine: Machine, ...parts: readonly string[]): string =>
+const atHome = (machine: ClientMachine, ...parts: readonly string[]): string =>
   pathsOf(machine).join(machine.home, ...parts);
-const inProject = (machine: Machine, ...parts: readonly string[]): string =>
+const inProject = (machine: ClientMachine, ...parts: readonly string[]): string =>
   pathsOf(machine).join(machine.cwd, ...parts);
 
 const http = ({ url, authorization }: Address): Record<string, unknown> => ({
@@ -192,5 +193,5 @@ export const CLIENTS: readonly Client[] = [
   },
 ];
 
-const codexHome = (machine: Machine): string =>
+const codexHome = (machine: ClientMachine): string =>
   machine.env["CODEX_HOME"] || atHome(machine, ".codex");

@@ -4,7 +4,7 @@ import { similarLines, type SimilarLine } from "./similar-lines.ts";
 import { hasByteOrderMark, textOf } from "../text/text.ts";
 import { unifiedDiff } from "../text/unified-diff.ts";
 
-export interface Edit {
+export interface TextEdit {
   readonly oldContent: string;
   readonly newContent: string;
   readonly replaceAll: boolean;
@@ -36,7 +36,11 @@ export interface EditLimits {
   readonly shownLines: number;
 }
 
-export function applyEdits(given: Uint8Array, edits: readonly Edit[], limits: EditLimits): Edited {
+export function applyEdits(
+  given: Uint8Array,
+  edits: readonly TextEdit[],
+  limits: EditLimits,
+): Edited {
   const before = textOf(given);
   if (before === null) return { kind: "binary" };
   let after = before;
@@ -94,7 +98,7 @@ function linesOfMatches(text: string, wanted: string, most: number): number[] {
 }
 
 /** Line feeds that a caller sends stand for the file's own line ends. */
-function fitted(text: string, edit: Edit): Pick<Edit, "oldContent" | "newContent"> {
+function fitted(text: string, edit: TextEdit): Pick<TextEdit, "oldContent" | "newContent"> {
   if (text.includes(edit.oldContent) || lineEndingOf(text) !== "crlf") return edit;
   const crlf = (part: string): string => part.replace(/\r?\n/g, "\r\n");
   return { oldContent: crlf(edit.oldContent), newContent: crlf(edit.newContent) };

@@ -10,7 +10,7 @@ import {
   type Check,
   type Misfit,
   type Place,
-  type Run,
+  type CheckRun,
 } from "./node.ts";
 import { listChecks, objectChecks } from "./objects.ts";
 import { resourcesOf, type Resources } from "./resources.ts";
@@ -37,7 +37,7 @@ export function compileSchema(schema: Json): SchemaCheck {
   };
 }
 
-const newRun = (misfits: Misfit[] | null): Run => ({
+const newRun = (misfits: Misfit[] | null): CheckRun => ({
   misfits,
   steps: MAX_STEPS,
   work: MAX_WORK,

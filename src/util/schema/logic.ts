@@ -12,7 +12,7 @@ import {
   type Check,
   type Misfit,
   type Place,
-  type Run,
+  type CheckRun,
 } from "./node.ts";
 
 export function logicChecks(place: Place): Check[] {
@@ -92,7 +92,7 @@ function oneOf(schema: JsonObject, branches: readonly Check[]): Check {
 }
 
 /** What is wrong with the branch that comes nearest; where none has the right type, all their types. */
-function explained(run: Run, branches: readonly Check[], overall: Misfit): false {
+function explained(run: CheckRun, branches: readonly Check[], overall: Misfit): false {
   const { misfits } = run;
   if (misfits === null) return false;
   const { data, instancePath } = overall;

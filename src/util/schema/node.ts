@@ -21,7 +21,7 @@ export interface Resource {
   readonly dynamicAnchors: Map<string, Json>;
 }
 
-export interface Run {
+export interface CheckRun {
   /** Null while only yes or no is asked. */
   misfits: Misfit[] | null;
   /** How much may still be looked at. */
@@ -39,7 +39,7 @@ export interface Seen {
   readonly items: Set<number>;
 }
 
-export type Check = (value: Json, path: string, run: Run, seen: Seen | null) => boolean;
+export type Check = (value: Json, path: string, run: CheckRun, seen: Seen | null) => boolean;
 
 /** A schema that cannot be used; the message says why. */
 export class UnusableSchema extends Error {}
@@ -57,7 +57,7 @@ const MAX_MISFITS = 10;
 
 export const freshSeen = (): Seen => ({ keys: new Set(), items: new Set() });
 
-export function misfit(run: Run, one: Misfit): false {
+export function misfit(run: CheckRun, one: Misfit): false {
   if (run.misfits !== null && run.misfits.length < MAX_MISFITS) run.misfits.push(one);
   return false;
 }
@@ -67,7 +67,7 @@ export function inPlace(
   check: Check,
   value: Json,
   path: string,
-  run: Run,
+  run: CheckRun,
   seen: Seen | null,
 ): boolean {
   if (seen === null) return check(value, path, run, null);
@@ -79,31 +79,31 @@ export function inPlace(
 }
 
 /** Work within one check, in units of some 0.1 µs; throws when all of it together has taken too long. */
-export function pay(run: Run, work: number): void {
+export function pay(run: CheckRun, work: number): void {
   run.work -= work;
   if (run.work < 0) throw new UnusableSchema("checking the value takes too long");
 }
 
-export function occurs(pattern: LinearPattern, text: string, run: Run): boolean {
+export function occurs(pattern: LinearPattern, text: string, run: CheckRun): boolean {
   pay(run, pattern.weight * text.length);
   return pattern.test(text);
 }
 
 /** A value to compare with others: equal texts, equal values. */
-export function textOf(value: Json, run: Run): string {
+export function textOf(value: Json, run: CheckRun): string {
   const text = canonicalJson(value);
   pay(run, text.length / 10);
   return text;
 }
 
-export function keysOf(value: JsonObject, run: Run): string[] {
+export function keysOf(value: JsonObject, run: CheckRun): string[] {
   const keys = Object.keys(value);
   pay(run, keys.length);
   return keys;
 }
 
 /** Checks without collecting reasons. */
-export function quietly(run: Run, ask: () => boolean): boolean {
+export function quietly(run: CheckRun, ask: () => boolean): boolean {
   const { misfits } = run;
   run.misfits = null;
   try {

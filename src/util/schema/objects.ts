@@ -17,7 +17,7 @@ import {
   textOf,
   type Check,
   type Place,
-  type Run,
+  type CheckRun,
 } from "./node.ts";
 
 export function objectChecks(place: Place): Check[] {
@@ -29,7 +29,7 @@ export function objectChecks(place: Place): Check[] {
   ];
 }
 
-const below = (path: string, key: string | number, run: Run): string =>
+const below = (path: string, key: string | number, run: CheckRun): string =>
   run.misfits === null ? "" : `${path}/${typeof key === "string" ? pointer(key) : key}`;
 
 function sizeChecks(place: Place): Check[] {
@@ -68,7 +68,7 @@ function missing(
   schema: JsonObject,
   value: JsonObject,
   path: string,
-  run: Run,
+  run: CheckRun,
 ): boolean {
   let fine = true;
   pay(run, names.length);

@@ -12,7 +12,7 @@ import {
   UnusableSchema,
   type Check,
   type Place,
-  type Run,
+  type CheckRun,
 } from "./node.ts";
 
 const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
@@ -169,7 +169,7 @@ function textChecks(place: Place): Check[] {
   const add = (
     keyword: string,
     message: string,
-    fits: (value: string, run: Run) => boolean,
+    fits: (value: string, run: CheckRun) => boolean,
   ): void => {
     checks.push(
       (value, path, run) =>
@@ -209,7 +209,7 @@ function textChecks(place: Place): Check[] {
 }
 
 /** In code points. */
-function lengthOf(text: string, run: Run): number {
+function lengthOf(text: string, run: CheckRun): number {
   pay(run, text.length / 20);
   let length = 0;
   for (let at = 0; at < text.length; at++, length++) if ((text.codePointAt(at) ?? 0) > 0xffff) at++;

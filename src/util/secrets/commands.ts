@@ -1,7 +1,7 @@
 // Passwords on command lines: `mysql -pSECRET`, `sshpass -p SECRET`, `curl -u user:SECRET`. What an option means
 // depends on the program: `-p` is a password of one, a port of another and a way to make folders of a third.
 import { isPlaceholder, looksMade } from "./appearance.ts";
-import { see, seenTo, matchAt, type Detector, type Found } from "./scan.ts";
+import { see, seenTo, matchAt, type Detector, type ScanState } from "./scan.ts";
 
 export interface Program {
   /** How its names begin, three letters at least. */
@@ -235,7 +235,7 @@ const commandLine = ({ words, names }: Program): Detector => {
 const OPTION = /[\s"'][-/][A-Za-z-]|pass:/;
 
 /** One line of commands to its end; what was read is not read again for a program that is named inside it. */
-function readCommand(text: string, at: number, found: Found): void {
+function readCommand(text: string, at: number, found: ScanState): void {
   const near = text.slice(at, at + LONGEST_COMMAND);
   const end = /(?<!\\)[\r\n]/.exec(near)?.index ?? near.length;
   see(found, PROGRAMS, at + end);

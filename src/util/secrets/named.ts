@@ -8,11 +8,11 @@ import {
   looksLikeCode,
   looksMade,
 } from "./appearance.ts";
-import { see, seenTo, matchAt, type Detector, type Found, type Span } from "./scan.ts";
+import { see, seenTo, matchAt, type Detector, type ScanState, type Span } from "./scan.ts";
 import { afterQuote, lineAt, untilTag, valueAt, wholeLineAt, wordAt } from "./values.ts";
 
 type Look = (value: string) => boolean;
-type ValueAt = (text: string, at: number, found: Found) => Span | null;
+type ValueAt = (text: string, at: number, found: ScanState) => Span | null;
 
 /** The name alone decides: anything but a placeholder is one. */
 const EXACT = String.raw`(?:secret[_-]?access|account|shared[_-]?access)[_-]?keys?|client[_-]?secret|(?<![A-Za-z0-9])_(?:authToken|auth|password)`;
@@ -53,7 +53,7 @@ const MOST_JUDGED = 8;
  * Adds the value at a place, if it looks like one. What lies in a value that was found already is not looked at
  * again.
  */
-export function take(text: string, start: number, found: Found, at: ValueAt, look: Look): void {
+export function take(text: string, start: number, found: ScanState, at: ValueAt, look: Look): void {
   const last = found.spans.at(-1);
   if (last && start < last.end) return;
   const span = at(text, start, found);
@@ -137,7 +137,7 @@ const authorization: Detector = {
 function takeLine(
   text: string,
   start: number,
-  found: Found,
+  found: ScanState,
   memory: object,
   at: ValueAt,
   sign: RegExp,

@@ -17,7 +17,7 @@ export interface Stretch {
 }
 
 /** What was found so far, by the places where it begins, and what the detectors remember of this text. */
-export interface Found {
+export interface ScanState {
   readonly spans: Span[];
   /** Behind the last token: none begins inside another. */
   tokensTo: number;
@@ -31,14 +31,14 @@ export interface Found {
   seen: Map<object, number> | null;
 }
 
-export const seenTo = ({ seen }: Found, by: object): number => seen?.get(by) ?? 0;
+export const seenTo = ({ seen }: ScanState, by: object): number => seen?.get(by) ?? 0;
 
-export function see(found: Found, by: object, to: number): void {
+export function see(found: ScanState, by: object, to: number): void {
   (found.seen ??= new Map()).set(by, to);
 }
 
 /** Checks one position and adds what it finds. */
-export type Detect = (text: string, at: number, found: Found) => void;
+export type Detect = (text: string, at: number, found: ScanState) => void;
 
 export interface Detector {
   /** How that which it looks for can begin: the first three characters count. */
@@ -72,7 +72,7 @@ export function createScanner(detectors: readonly Detector[]): (text: string) =>
 
   return (text) => {
     if (text.length < SHORTEST) return NONE;
-    let found: Found | null = null;
+    let found: ScanState | null = null;
     let triple = 0;
     for (let at = 0; at < text.length; at++) {
       triple = ((triple << BITS) | codeOf(text.charCodeAt(at))) & (TRIPLES - 1);
@@ -86,7 +86,7 @@ export function createScanner(detectors: readonly Detector[]): (text: string) =>
   };
 }
 
-export const nothingFound = (): Found => ({
+export const nothingFound = (): ScanState => ({
   spans: [],
   tokensTo: 0,
   word: { from: 0, to: 0 },

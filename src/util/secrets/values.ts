@@ -1,6 +1,6 @@
 // Where a value ends that begins at a place: at its quote, at the next sign that ends a word, or with its line. The
 // end of a word or a line is looked for once, however many values begin in it.
-import type { Found, Span, Stretch } from "./scan.ts";
+import type { ScanState, Span, Stretch } from "./scan.ts";
 
 const MAX_QUOTED = 16_384;
 const QUOTES = "\"'`";
@@ -22,7 +22,7 @@ function endOf(stretch: Stretch, pattern: RegExp, text: string, start: number): 
 const spanOf = (start: number, end: number): Span | null => (end > start ? { start, end } : null);
 
 /** In quotes to their end, else a word. */
-export function valueAt(text: string, at: number, found: Found): Span | null {
+export function valueAt(text: string, at: number, found: ScanState): Span | null {
   const start = afterBackslashes(text, at);
   const quote = text[start];
   if (quote === undefined) return null;
@@ -36,7 +36,7 @@ function quotedAt(
   start: number,
   quote: string,
   escaped: boolean,
-  found: Found,
+  found: ScanState,
 ): Span | null {
   const last = Math.min(start + MAX_QUOTED, endOf(found.wholeLine, WHOLE_LINE_END, text, start));
   let end = text.indexOf(quote, start);
@@ -65,7 +65,7 @@ function beforeBackslashes(text: string, start: number, end: number): number {
   return last;
 }
 
-export function wordAt(text: string, start: number, found: Found): Span | null {
+export function wordAt(text: string, start: number, found: ScanState): Span | null {
   const end = endOf(found.word, WORD_END, text, start);
   // A full stop behind it ends the sentence.
   const stops = text[end - 1] === "." && /^\s?$/.test(text[end] ?? "");
@@ -73,12 +73,12 @@ export function wordAt(text: string, start: number, found: Found): Span | null {
 }
 
 /** To the end of the line, or to the quote that closes it. */
-export function lineAt(text: string, at: number, found: Found): Span | null {
+export function lineAt(text: string, at: number, found: ScanState): Span | null {
   const start = QUOTES.includes(text[at] ?? " ") ? at + 1 : at;
   return spanOf(start, endOf(found.line, LINE_END, text, start));
 }
 
-export const wholeLineAt = (text: string, start: number, found: Found): Span | null =>
+export const wholeLineAt = (text: string, start: number, found: ScanState): Span | null =>
   spanOf(start, endOf(found.wholeLine, WHOLE_LINE_END, text, start));
 
 export function untilTag(text: string, start: number): Span | null {

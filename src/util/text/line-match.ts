@@ -2,7 +2,7 @@
 // too long, unique lines divide the texts first, and what even they do not help with counts as replaced.
 
 /** `length` lines from `a` of the first and `b` of the second on are the same. */
-export interface Run {
+export interface EqualLines {
   readonly a: number;
   readonly b: number;
   readonly length: number;
@@ -21,10 +21,10 @@ interface Piece {
 }
 
 /** In order, never touching: between two runs at least one side has lines of its own. */
-export function commonRuns(a: readonly string[], b: readonly string[]): Run[] {
+export function commonRuns(a: readonly string[], b: readonly string[]): EqualLines[] {
   const [x, y] = numbered(a, b);
   const budget = { steps: MAX_STEPS };
-  const runs: Run[] = [];
+  const runs: EqualLines[] = [];
   const open: Piece[] = [{ from: [0, 0], to: [a.length, b.length], divisions: 0 }];
   for (let piece = open.pop(); piece; piece = open.pop()) {
     let [i, j] = piece.from;
@@ -50,7 +50,7 @@ export function commonRuns(a: readonly string[], b: readonly string[]): Run[] {
   return runs;
 }
 
-function add(runs: Run[], a: number, b: number, length: number): void {
+function add(runs: EqualLines[], a: number, b: number, length: number): void {
   if (length === 0) return;
   const last = runs.at(-1);
   if (last && last.a + last.length === a && last.b + last.length === b)
@@ -79,7 +79,7 @@ function shortest(
   y: Int32Array,
   { from, to }: Piece,
   budget: { steps: number },
-): Run[] | null {
+): EqualLines[] | null {
   const [n, m] = [to[0] - from[0], to[1] - from[1]];
   const most = Math.min(n + m, MAX_DIFFERENCE);
   // Furthest reach on each diagonal, and what it was before each round, to find the way back.
@@ -109,8 +109,8 @@ function wayBack(
   from: Piece["from"],
   n: number,
   m: number,
-): Run[] {
-  const runs: Run[] = [];
+): EqualLines[] {
+  const runs: EqualLines[] = [];
   let [i, j] = [n, m];
   for (let d = last; d >= 0; d--) {
     const round = rounds[d] as Int32Array;

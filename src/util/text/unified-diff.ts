@@ -1,5 +1,5 @@
 // Two texts as a unified diff.
-import { commonRuns, type Run } from "./line-match.ts";
+import { commonRuns, type EqualLines } from "./line-match.ts";
 
 export interface UnifiedDiff {
   readonly diff: string;
@@ -69,7 +69,12 @@ interface Hunk extends Change {
   readonly changes: readonly Change[];
 }
 
-function hunksOf(runs: readonly Run[], aTotal: number, bTotal: number, context: number): Hunk[] {
+function hunksOf(
+  runs: readonly EqualLines[],
+  aTotal: number,
+  bTotal: number,
+  context: number,
+): Hunk[] {
   const changes: Change[] = [];
   let [a, b] = [0, 0];
   for (const run of [...runs, { a: aTotal, b: bTotal, length: 0 }]) {

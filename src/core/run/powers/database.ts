@@ -1,7 +1,7 @@
 // External databases, by name. The name must be one that the operator gave to the caller's tenant.
 import type { Call } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
-import type { Connection, Databases, Limits } from "../../../reach/databases/database.ts";
+import type { DatabaseConnection, Databases, Limits } from "../../../reach/databases/database.ts";
 import type { DatabasePower } from "../../../contract/powers/database.ts";
 import { globMatcher } from "../../../util/files/glob.ts";
 import { nearest } from "../../../util/text/nearest.ts";
@@ -80,11 +80,11 @@ export function connectionsOf(databases: Databases, call: Call, signal: AbortSig
 }
 
 /** The one that is marked as default; a single one needs no mark. */
-function defaultOf(own: readonly Connection[]): Connection | undefined {
+function defaultOf(own: readonly DatabaseConnection[]): DatabaseConnection | undefined {
   return own.find(({ config }) => config.default) ?? (own.length === 1 ? own[0] : undefined);
 }
 
-function find(own: readonly Connection[], name?: string): Connection {
+function find(own: readonly DatabaseConnection[], name?: string): DatabaseConnection {
   const found = name === undefined ? defaultOf(own) : own.find((one) => one.name === name);
   if (found) return found;
   const names = own.map((one) => one.name);

@@ -9,13 +9,13 @@ import type {
 } from "../../../reach/egress/egress.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { FetchPower, WebHead, WebRequest, WebResponse } from "../../../contract/powers/web.ts";
-import { forbidden, plainHeaders, type OpenedHeaders, type Vault } from "./secrets.ts";
+import { forbidden, plainHeaders, type OpenedHeaders, type SecretVault } from "./secrets.ts";
 import type { SearchPower } from "./fetch/search.ts";
 
 export interface FetchSettings {
   readonly egress: Egress;
   readonly rulesFor: (call: Call) => EgressRules;
-  readonly vault: Vault;
+  readonly vault: SecretVault;
   readonly search: (signal: AbortSignal) => SearchPower;
   readonly documents: Documents | null;
   readonly hostMatches: (pattern: string, host: string) => boolean;
@@ -87,7 +87,10 @@ interface Sent {
   readonly headers: OpenedHeaders;
 }
 
-function openedHeaders(headers: NonNullable<WebRequest["headers"]>, vault: Vault): OpenedHeaders {
+function openedHeaders(
+  headers: NonNullable<WebRequest["headers"]>,
+  vault: SecretVault,
+): OpenedHeaders {
   return vault.open(headers) ?? plainHeaders(headers as Readonly<Record<string, string>>);
 }
 

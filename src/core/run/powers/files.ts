@@ -12,12 +12,12 @@ import { moveWith } from "./files/move.ts";
 import type { FileContext } from "./files/place.ts";
 import { readWith } from "./files/read.ts";
 import { removeWith } from "./files/remove.ts";
-import { searchWith, type SearchSettings } from "./files/search.ts";
+import { searchWith, type FileSearchSettings } from "./files/search.ts";
 import { statWith } from "./files/stat.ts";
 import { searchThreads } from "./files/search-threads.ts";
 import { receiveWith, writeWith } from "./files/write.ts";
 
-export interface FilesSettings extends Partial<SearchSettings> {
+export interface FilesSettings extends Partial<FileSearchSettings> {
   /** The governance rules for files, for this call. */
   readonly rulesFor: (call: Call) => Promise<FileRules>;
 }

@@ -6,11 +6,11 @@ import { openEgress } from "../../../reach/egress/guard.ts";
 import { rulesForOperator } from "../../../reach/egress/operator.ts";
 import { modelsConfig } from "../../../reach/models/config.ts";
 import { openModels } from "../../../reach/models/model.ts";
-import type { Asked, Attributes } from "../../../telemetry/tracing.ts";
+import type { OutgoingOperation, Attributes } from "../../../telemetry/tracing.ts";
 import { modelPower } from "./model.ts";
 
 interface Seen {
-  readonly asked: Asked;
+  readonly asked: OutgoingOperation;
   told: Attributes;
   error: string | undefined;
 }

@@ -21,7 +21,7 @@ import {
   type Staging,
   type WorkspaceLimits,
 } from "./process/workspace.ts";
-import type { Changes } from "./process/merge.ts";
+import type { MergedChanges } from "./process/merge.ts";
 
 export interface ProcessSettings {
   readonly sandbox: Pick<Sandbox, "run">;
@@ -325,7 +325,7 @@ interface Ending {
 async function resultOf(
   job: ProcessJob,
   result: SandboxResult,
-  changes: Changes,
+  changes: MergedChanges,
   ending: Ending,
 ): Promise<ProcessResult> {
   const inline = job.inlineBytes ?? INLINE_BYTES;
@@ -374,7 +374,7 @@ async function resultOf(
 
 const MAX_NOTED = 20;
 
-function refusedNotes({ refused }: Changes): string[] {
+function refusedNotes({ refused }: MergedChanges): string[] {
   const reported = refused
     .slice(0, MAX_NOTED)
     .map(({ path, reason }) => `not taken over: ${path} (${reason})`);

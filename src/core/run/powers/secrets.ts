@@ -18,7 +18,7 @@ export interface OpenedHeaders {
   readonly used: readonly (Secret & { readonly name: string })[];
 }
 
-export interface Vault {
+export interface SecretVault {
   readonly power: SecretsPower;
   /** Null for what this vault has not sealed. */
   open(headers: object): OpenedHeaders | null;
@@ -33,7 +33,7 @@ const CREDENTIALS =
   /^(authorization|cookie|.*(api|access|auth|secret)[-_]?(key|token|secret)|private-token|.*-auth(orization)?|x-auth.*)$/i;
 const MAX_VALUE = 8_192;
 
-export function openVault(secrets: Readonly<Record<string, Secret>>): Vault {
+export function openVault(secrets: Readonly<Record<string, Secret>>): SecretVault {
   const sealed = new WeakMap<object, OpenedHeaders>();
   return {
     power: {

@@ -5,7 +5,7 @@ import type { Duration } from "@marcbachmann/cel-js/evaluator";
 import { RE2JS } from "re2js";
 import type { JsonObject } from "../../../contract/call.ts";
 import { invalid, schemaFault } from "./fault.ts";
-import { NO, YES, type Outcome } from "./outcome.ts";
+import { NO, YES, type CheckOutcome } from "./outcome.ts";
 import { IpAddress, parameterType, type ParameterType } from "./parameter.ts";
 import type { CaveatSyntax } from "./parse.ts";
 
@@ -61,7 +61,7 @@ export interface Caveat {
   readonly name: string;
   readonly parameters: ReadonlyMap<string, ParameterType>;
   /** Values stored with the relationship override those of the request. Never throws. */
-  evaluate(written: JsonObject | null, given: JsonObject | undefined): Outcome;
+  evaluate(written: JsonObject | null, given: JsonObject | undefined): CheckOutcome;
 }
 
 /** What every caveat can use: CEL's own functions, `in_cidr` and `isSubtreeOf`. */

@@ -2,11 +2,11 @@
 import type { JsonObject } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import { invalid } from "./fault.ts";
-import { and, butNot, NO, or, sameOutcome, YES, type Outcome } from "./outcome.ts";
+import { and, butNot, NO, or, sameOutcome, YES, type CheckOutcome } from "./outcome.ts";
 import type { Member, Node, Schema } from "./schema.ts";
 import { everyone, expired, setKey, type Tuple, type Tuples } from "./tuples.ts";
 
-export interface Subject {
+export interface RelationSubject {
   readonly type: string;
   /** `*`: any subject of the type that no relationship names. */
   readonly id: string;
@@ -19,21 +19,21 @@ export const MAX_DEPTH = 50;
 /** The most passes over data with cycles; usually two are enough. */
 const MAX_PASSES = 1000;
 
-const TOO_DEEP: Outcome = {
+const TOO_DEEP: CheckOutcome = {
   has: "fault",
   error: invalid(
     `the relationships are nested deeper than ${MAX_DEPTH} steps`,
     "look for a cycle or a very long chain among the relationships",
   ),
 };
-const NEGATED_CYCLE: Outcome = {
+const NEGATED_CYCLE: CheckOutcome = {
   has: "fault",
   error: invalid(
     "a permission depends on its own absence",
     "look for a cycle of relationships that leads through an exclusion (-)",
   ),
 };
-const UNKNOWN_CAVEAT: Outcome = {
+const UNKNOWN_CAVEAT: CheckOutcome = {
   has: "fault",
   error: new AppError(
     "UNAVAILABLE",
@@ -49,7 +49,7 @@ const UNKNOWN_CAVEAT: Outcome = {
 export class Evaluation {
   readonly #schema: Schema;
   readonly #tuples: Tuples;
-  readonly #subject: Subject;
+  readonly #subject: RelationSubject;
   readonly #context: JsonObject | undefined;
   readonly #now: number;
   /** How many right sides of exclusions enclose this step. */
@@ -60,7 +60,7 @@ export class Evaluation {
   constructor(
     schema: Schema,
     tuples: Tuples,
-    subject: Subject,
+    subject: RelationSubject,
     context: JsonObject | undefined,
     now: number,
   ) {
@@ -75,7 +75,7 @@ export class Evaluation {
    * Cycles are solved by passes: a member that is being evaluated counts as "no" in the first pass, then as the result
    * of the pass before, until nothing changes. That is the least fixed point, and each pass visits every object once.
    */
-  check(member: Member, id: string): Outcome {
+  check(member: Member, id: string): CheckOutcome {
     for (let pass = 0; pass < MAX_PASSES; pass += 1) {
       const outcome = this.#holds(member, id, 1);
       const cycles = this.#cycles;
@@ -85,7 +85,7 @@ export class Evaluation {
     return TOO_DEEP;
   }
 
-  #holds(member: Member, id: string, depth: number): Outcome {
+  #holds(member: Member, id: string, depth: number): CheckOutcome {
     const subject = this.#subject;
     if (subject.relation === member.name && subject.id === id && subject.type === member.type)
       return YES;
@@ -93,7 +93,7 @@ export class Evaluation {
     return member.recursive ? this.#guarded(member, id, depth) : this.#derive(member, id, depth);
   }
 
-  #guarded(member: Member, id: string, depth: number): Outcome {
+  #guarded(member: Member, id: string, depth: number): CheckOutcome {
     const cycles = (this.#cycles ??= new Cycles());
     const key = setKey(member.type, id, member.name);
     const entered = cycles.inProgress.get(key);
@@ -114,17 +114,17 @@ export class Evaluation {
     return outcome;
   }
 
-  #derive(member: Member, id: string, depth: number): Outcome {
+  #derive(member: Member, id: string, depth: number): CheckOutcome {
     return member.allowed === null
       ? this.#node(member.body, member.type, id, depth)
       : this.#relation(member, id, depth);
   }
 
-  #relation(member: Member, id: string, depth: number): Outcome {
+  #relation(member: Member, id: string, depth: number): CheckOutcome {
     const standing = this.#tuples.at(member.type, id, member.name);
     if (standing === undefined) return NO;
     const subject = this.#subject;
-    let outcome: Outcome = NO;
+    let outcome: CheckOutcome = NO;
     const ofType = standing.direct.get(subject.type);
     if (ofType !== undefined) {
       // A wildcard admits sets of its type as well, as in SpiceDB.
@@ -143,12 +143,12 @@ export class Evaluation {
     return outcome;
   }
 
-  #node(node: Node, type: string, id: string, depth: number): Outcome {
+  #node(node: Node, type: string, id: string, depth: number): CheckOutcome {
     switch (node.kind) {
       case "member":
         return this.#holds(node.member, id, depth + 1);
       case "union": {
-        let outcome: Outcome = NO;
+        let outcome: CheckOutcome = NO;
         for (const child of node.children) {
           outcome = or(outcome, this.#node(child, type, id, depth));
           if (outcome === YES) return YES;
@@ -156,7 +156,7 @@ export class Evaluation {
         return outcome;
       }
       case "intersection": {
-        let outcome: Outcome = YES;
+        let outcome: CheckOutcome = YES;
         for (const child of node.children) {
           outcome = and(outcome, this.#node(child, type, id, depth));
           if (outcome === NO) return NO;
@@ -182,10 +182,15 @@ export class Evaluation {
     }
   }
 
-  #arrow(node: Extract<Node, { kind: "arrow" }>, type: string, id: string, depth: number): Outcome {
+  #arrow(
+    node: Extract<Node, { kind: "arrow" }>,
+    type: string,
+    id: string,
+    depth: number,
+  ): CheckOutcome {
     const standing = this.#tuples.at(type, id, node.relation);
     if (standing === undefined) return NO;
-    let outcome: Outcome | null = null;
+    let outcome: CheckOutcome | null = null;
     for (const tuple of everyone(standing)) {
       if (expired(tuple, this.#now)) continue;
       // Of a set (`folder:a#parent`) an arrow follows the object.
@@ -199,7 +204,7 @@ export class Evaluation {
     return outcome ?? NO;
   }
 
-  #condition(tuple: Tuple | undefined): Outcome {
+  #condition(tuple: Tuple | undefined): CheckOutcome {
     if (tuple === undefined || expired(tuple, this.#now)) return NO;
     if (tuple.caveat === "") return YES;
     const caveat = this.#schema.caveats.get(tuple.caveat);
@@ -215,7 +220,7 @@ class Cycles {
   /** Key -> how many negations enclosed it when it began. */
   readonly inProgress = new Map<string, number>();
   readonly done = new Set<string>();
-  readonly found = new Map<string, Outcome>();
+  readonly found = new Map<string, CheckOutcome>();
   met = false;
   changed = false;
 

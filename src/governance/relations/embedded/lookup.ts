@@ -1,10 +1,10 @@
 // Lookups: which subjects have a permission, and on which objects a subject has it. Candidates come from the
 // relationships; each then goes through the same check.
 import type { JsonObject } from "../../../contract/call.ts";
-import type { Found, FoundSubject, RelationshipFilter, RelationTree } from "../relation.ts";
-import { Evaluation, MAX_DEPTH, type Subject } from "./evaluate.ts";
+import type { FoundEntry, FoundSubject, RelationshipFilter, RelationTree } from "../relation.ts";
+import { Evaluation, MAX_DEPTH, type RelationSubject } from "./evaluate.ts";
 import { invalid } from "./fault.ts";
-import type { Outcome } from "./outcome.ts";
+import type { CheckOutcome } from "./outcome.ts";
 import type { Member, Node, Schema } from "./schema.ts";
 import { everyone, expired, setKey, type Tuple, type Tuples } from "./tuples.ts";
 import { subjectOf } from "./validate.ts";
@@ -20,33 +20,33 @@ export function checkPermission(
   at: Snapshot,
   member: Member,
   id: string,
-  subject: Subject,
+  subject: RelationSubject,
   context?: JsonObject,
-): Exclude<Outcome, { has: "fault" }> {
+): Exclude<CheckOutcome, { has: "fault" }> {
   const outcome = new Evaluation(at.schema, at.tuples, subject, context, at.now).check(member, id);
   if (outcome.has === "fault") throw outcome.error;
   return outcome;
 }
 
-function found(id: string, outcome: Outcome): Found | null {
+function found(id: string, outcome: CheckOutcome): FoundEntry | null {
   if (outcome.has === "yes") return { id, has: "yes" };
   return outcome.has === "conditional"
     ? { id, has: "conditional", missing: outcome.missing }
     : null;
 }
 
-const byId = (a: Found, b: Found): number => (a.id < b.id ? -1 : 1);
+const byId = (a: FoundEntry, b: FoundEntry): number => (a.id < b.id ? -1 : 1);
 
 export function findResources(
   at: Snapshot,
   member: Member,
-  subject: Subject,
+  subject: RelationSubject,
   context?: JsonObject,
-): Found[] {
+): FoundEntry[] {
   const candidates = new Set(at.tuples.ids(member.type));
   // An object is a subject of its own relations without any relationship.
   if (subject.type === member.type) candidates.add(subject.id);
-  const results: Found[] = [];
+  const results: FoundEntry[] = [];
   for (const id of candidates) {
     const one = found(id, checkPermission(at, member, id, subject, context));
     if (one !== null) results.push(one);
@@ -58,11 +58,11 @@ export function findSubjects(
   at: Snapshot,
   member: Member,
   id: string,
-  { type, relation }: Omit<Subject, "id">,
+  { type, relation }: Omit<RelationSubject, "id">,
   context?: JsonObject,
 ): FoundSubject[] {
   const named = collectSubjects(at, member, id, { type, relation });
-  const judgeOne = (subjectId: string): Outcome =>
+  const judgeOne = (subjectId: string): CheckOutcome =>
     checkPermission(at, member, id, { type, id: subjectId, relation }, context);
   const results: FoundSubject[] = [];
   for (const candidate of named.granted) {
@@ -87,7 +87,7 @@ function collectSubjects(
   at: Snapshot,
   start: Member,
   startId: string,
-  wanted: Omit<Subject, "id">,
+  wanted: Omit<RelationSubject, "id">,
 ): { granted: Set<string>; denied: Set<string> } {
   const granted = new Set<string>();
   const denied = new Set<string>();

@@ -3,16 +3,16 @@
 // over it.
 import type { AppError } from "../../../contract/errors.ts";
 
-export type Outcome =
+export type CheckOutcome =
   | { readonly has: "yes" }
   | { readonly has: "no" }
   | { readonly has: "conditional"; readonly missing: readonly string[] }
   | { readonly has: "fault"; readonly error: AppError };
 
-export const YES: Outcome = Object.freeze({ has: "yes" });
-export const NO: Outcome = Object.freeze({ has: "no" });
+export const YES: CheckOutcome = Object.freeze({ has: "yes" });
+export const NO: CheckOutcome = Object.freeze({ has: "no" });
 
-function uncertain(a: Outcome, b: Outcome): Outcome {
+function uncertain(a: CheckOutcome, b: CheckOutcome): CheckOutcome {
   if (a.has === "fault") return a;
   if (b.has === "fault") return b;
   if (a.has !== "conditional") return b;
@@ -20,24 +20,24 @@ function uncertain(a: Outcome, b: Outcome): Outcome {
   return { has: "conditional", missing: [...new Set([...a.missing, ...b.missing])].sort() };
 }
 
-export function or(a: Outcome, b: Outcome): Outcome {
+export function or(a: CheckOutcome, b: CheckOutcome): CheckOutcome {
   if (a === NO || b === YES) return b;
   if (b === NO || a === YES) return a;
   return uncertain(a, b);
 }
 
-export function and(a: Outcome, b: Outcome): Outcome {
+export function and(a: CheckOutcome, b: CheckOutcome): CheckOutcome {
   if (a === YES || b === NO) return b;
   if (b === YES || a === NO) return a;
   return uncertain(a, b);
 }
 
-export function butNot(a: Outcome, b: Outcome): Outcome {
+export function butNot(a: CheckOutcome, b: CheckOutcome): CheckOutcome {
   if (a === NO || b === YES) return NO;
   return b === NO ? a : uncertain(a, b);
 }
 
-export function sameOutcome(a: Outcome, b: Outcome): boolean {
+export function sameOutcome(a: CheckOutcome, b: CheckOutcome): boolean {
   if (a.has !== b.has) return false;
   if (a.has === "conditional" && b.has === "conditional")
     return a.missing.length === b.missing.length;

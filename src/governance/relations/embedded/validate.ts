@@ -10,7 +10,7 @@ import type {
   SubjectRef,
 } from "../relation.ts";
 import { isObjectId, relationshipText } from "../text.ts";
-import type { Subject } from "./evaluate.ts";
+import type { RelationSubject } from "./evaluate.ts";
 import { invalid } from "./fault.ts";
 import { subjectTypeText, type Member, type ObjectType, type Schema } from "./schema.ts";
 import { tupleKey } from "./tuples.ts";
@@ -36,7 +36,10 @@ export function knownMember(schema: Schema, typeName: string, name: string): Mem
 }
 
 /** A single subject: checks are not made for a wildcard. */
-export function knownSubject(schema: Schema, { type, id, relation = "" }: SubjectRef): Subject {
+export function knownSubject(
+  schema: Schema,
+  { type, id, relation = "" }: SubjectRef,
+): RelationSubject {
   if (relation === "") knownType(schema, type);
   else knownMember(schema, type, relation);
   if (id === "*") throw invalid("a check needs a single subject, not the wildcard *");

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../contract/call.ts";
 import type {
   CheckRequest,
   CheckResult,
-  Found,
+  FoundEntry,
   FoundSubject,
   ObjectRef,
   Precondition,
@@ -134,19 +134,19 @@ function missingOf({ partialCaveatInfo: info }: Pick<Answered, "partialCaveatInf
     : {};
 }
 
-const found = (id: string, answer: Answered): Found =>
+const found = (id: string, answer: Answered): FoundEntry =>
   answer.permissionship === v1.LookupPermissionship.HAS_PERMISSION
     ? { id, has: "yes" }
     : { id, has: "conditional", ...missingOf(answer) };
 
 /** The server may name one object several times, once for each path to it: a positive result replaces the others. */
-export function merged<A extends Found>(answers: readonly A[]): A[] {
+export function merged<A extends FoundEntry>(answers: readonly A[]): A[] {
   const byId = new Map<string, A>();
   for (const one of answers) if (byId.get(one.id)?.has !== "yes") byId.set(one.id, one);
   return [...byId.values()];
 }
 
-export const foundResource = (answer: v1.LookupResourcesResponse): Found =>
+export const foundResource = (answer: v1.LookupResourcesResponse): FoundEntry =>
   found(answer.resourceObjectId, answer);
 
 export function foundSubject({

@@ -2,7 +2,7 @@
 import { MODES, type Mode } from "../../../contract/call.ts";
 import { grammarOf, type Grammar } from "../arguments/grammar.ts";
 import type { RuleSource } from "../governance.ts";
-import type { Entry, Ruled } from "./yaml.ts";
+import type { YamlEntry, Ruled } from "./yaml.ts";
 
 /** Programs that run without asking, by mode. The rule is the mode's line. */
 export type RunLists = Readonly<
@@ -41,7 +41,7 @@ export interface CommandOverride {
 const NAME = /^[A-Za-z0-9_.+-]+\*?$/;
 const VARIABLE = /^\*?[A-Za-z_][A-Za-z0-9_]*\*?$/;
 
-export function readCommands(entry: Entry): CommandRules {
+export function readCommands(entry: YamlEntry): CommandRules {
   const fields = entry.fields(
     [
       "path",
@@ -81,7 +81,7 @@ export function readCommands(entry: Entry): CommandRules {
   return { ...rules, run: readRun(fields.run, rules) };
 }
 
-export function readCommandOverride(entry: Entry, general: CommandRules): CommandOverride {
+export function readCommandOverride(entry: YamlEntry, general: CommandRules): CommandOverride {
   const fields = entry.fields([], ["run", "deny"]);
   const deny = fields.deny ? names(fields.deny) : [];
   return { run: fields.run ? readRun(fields.run, general) : null, deny };
@@ -89,9 +89,9 @@ export function readCommandOverride(entry: Entry, general: CommandRules): Comman
 
 const OPTIONS = /^\s*(?:(?:-[A-Za-z0-9.]+|--[A-Za-z0-9][A-Za-z0-9-]*)(?:\s+|$))*$/;
 
-function readGrammar(entry: Entry): Grammar {
+function readGrammar(entry: YamlEntry): Grammar {
   const fields = entry.fields([], ["flags", "values", "optional", "operands"]);
-  const list = (one: Entry | undefined): string => {
+  const list = (one: YamlEntry | undefined): string => {
     const text = one?.text() ?? "";
     if (!OPTIONS.test(text))
       one?.fault(`expected options such as "-ab --all", got ${JSON.stringify(text)}`);
@@ -106,7 +106,7 @@ function readGrammar(entry: Entry): Grammar {
   });
 }
 
-function readRun(entry: Entry, { ask, deny }: Pick<CommandRules, "ask" | "deny">): RunLists {
+function readRun(entry: YamlEntry, { ask, deny }: Pick<CommandRules, "ask" | "deny">): RunLists {
   const lists = Object.entries(entry.fields([], MODES)).map(([mode, list]) => {
     for (const item of list.items()) {
       const name = item.text() ?? "";
@@ -123,18 +123,18 @@ function readRun(entry: Entry, { ask, deny }: Pick<CommandRules, "ask" | "deny">
   return Object.fromEntries(lists);
 }
 
-const names = (entry: Entry): Ruled<string>[] =>
+const names = (entry: YamlEntry): Ruled<string>[] =>
   matching(entry, NAME, "the name of a program, without a folder");
-const variables = (entry: Entry): Ruled<string>[] =>
+const variables = (entry: YamlEntry): Ruled<string>[] =>
   matching(entry, VARIABLE, "the name of a variable, * at its start or end");
-const options = (entry: Entry): Ruled<string>[] =>
+const options = (entry: YamlEntry): Ruled<string>[] =>
   matching(
     entry,
     /^(-[A-Za-z0-9]|--[A-Za-z0-9][A-Za-z0-9-]*)$/,
     "an option such as -o or --output",
   );
 
-function matching(entry: Entry, form: RegExp, expected: string): Ruled<string>[] {
+function matching(entry: YamlEntry, form: RegExp, expected: string): Ruled<string>[] {
   return entry.items().flatMap((item) => {
     const value = item.text();
     if (value === undefined) return [];

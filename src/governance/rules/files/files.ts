@@ -5,7 +5,7 @@ import { LOCKDOWN_AT_MOST, stricter } from "../mode-rules.ts";
 import { readModes, type ModesFile } from "./modes.ts";
 import { readPlans, type PlansFile } from "./plans.ts";
 import { readTools, type Known, type KnownTool, type ToolsFile } from "./tools.ts";
-import { readYaml, type Entry } from "./yaml.ts";
+import { readYaml, type YamlEntry } from "./yaml.ts";
 
 export const FILE_NAMES = ["tools.yaml", "modes.yaml", "plans.yaml"] as const;
 
@@ -39,7 +39,8 @@ export function readGovernance(
         message: `governance has no file of this name; it has ${FILE_NAMES.join(", ")}`,
       });
   }
-  const read = (file: (typeof FILE_NAMES)[number]): Entry => readYaml(file, files[file], faults);
+  const read = (file: (typeof FILE_NAMES)[number]): YamlEntry =>
+    readYaml(file, files[file], faults);
   const whole = {
     tools: readTools(read("tools.yaml"), knownOf(names)),
     modes: readModes(read("modes.yaml")),

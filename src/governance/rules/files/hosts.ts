@@ -3,7 +3,7 @@ import { canonicalHost } from "../../../reach/egress/hosts.ts";
 import { EFFECTS, type Effects } from "../../../contract/tool.ts";
 import type { RuleSource } from "../governance.ts";
 
-import type { Entry, Ruled } from "./yaml.ts";
+import type { YamlEntry, Ruled } from "./yaml.ts";
 
 const POLICIES = ["none", "list", "ask_new", "public"] as const;
 export type HostPolicy = (typeof POLICIES)[number];
@@ -27,7 +27,7 @@ export interface HostOverride {
   readonly policy: Ruled<HostPolicy> | null;
 }
 
-export function readHosts(entry: Entry): HostRules {
+export function readHosts(entry: YamlEntry): HostRules {
   const fields = entry.fields(["schemes", "ports", "blocked", "allowed", "policy"], ["private"]);
   const policy = fields.policy.fields(EFFECTS);
   return {
@@ -45,7 +45,7 @@ export function readHosts(entry: Entry): HostRules {
   };
 }
 
-export function readHostOverride(entry: Entry): HostOverride {
+export function readHostOverride(entry: YamlEntry): HostOverride {
   const {
     ports,
     blocked,
@@ -62,19 +62,19 @@ export function readHostOverride(entry: Entry): HostOverride {
   };
 }
 
-function readPorts(entry: Entry): Ruled<ReadonlySet<number>> {
+function readPorts(entry: YamlEntry): Ruled<ReadonlySet<number>> {
   return {
     value: new Set(entry.items().map((item) => item.whole(1, 65_535) ?? 1)),
     rule: entry.rule,
   };
 }
 
-function readPolicy(entry: Entry): Ruled<HostPolicy> {
+function readPolicy(entry: YamlEntry): Ruled<HostPolicy> {
   return { value: entry.choice(POLICIES) ?? "none", rule: entry.rule };
 }
 
 /** `example.org`, or `*.example.org` for all below it. Kept in the canonical form that hosts are compared in. */
-function hostPatterns(entry: Entry): Ruled<string>[] {
+function hostPatterns(entry: YamlEntry): Ruled<string>[] {
   return entry.items().flatMap((item) => {
     const text = item.text();
     if (text === undefined) return [];
@@ -91,7 +91,7 @@ function hostPatterns(entry: Entry): Ruled<string>[] {
 }
 
 /** `searx.internal:8080` or `[::1]:8080`: one host and one port, never a pattern. Kept in canonical form. */
-function privatePlaces(entry: Entry): Ruled<string>[] {
+function privatePlaces(entry: YamlEntry): Ruled<string>[] {
   return entry.items().flatMap((item) => {
     const text = item.text();
     if (text === undefined) return [];

@@ -1,7 +1,7 @@
 // modes.yaml: the five modes, what is watched, and when the mode may change.
 import { MODES, type Mode } from "../../../contract/call.ts";
 import { SENSORS, type SensorRule, type TransitionRule } from "../governance.ts";
-import type { Entry } from "./yaml.ts";
+import type { YamlEntry } from "./yaml.ts";
 
 /** Those that are counted per caller too, and may slow one caller down. */
 const PER_CALLER: readonly string[] = ["denials", "dangerous_calls"];
@@ -16,7 +16,7 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 const MAX_PER_MINUTE = 1_000_000;
 
-export function readModes(file: Entry): ModesFile {
+export function readModes(file: YamlEntry): ModesFile {
   const { modes, sensors, transitions } = file.fields(["modes", "sensors", "transitions"]);
   const named = modes.fields(MODES);
   return {
@@ -28,7 +28,7 @@ export function readModes(file: Entry): ModesFile {
   };
 }
 
-function readMode(entry: Entry): { description: string; callsPerMinute: number | null } {
+function readMode(entry: YamlEntry): { description: string; callsPerMinute: number | null } {
   const fields = entry.fields(["description", "calls_per_minute"]);
   return {
     description: fields.description.text() ?? "",
@@ -42,7 +42,7 @@ const OFF: SensorRule = { action: "off", threshold: 1, clearBelow: 1, forSeconds
 const isLaterAdded = (name: (typeof SENSORS)[number]): name is (typeof LATER_ADDED)[number] =>
   (LATER_ADDED as readonly string[]).includes(name);
 
-function readSensors(entry: Entry): Record<string, SensorRule> {
+function readSensors(entry: YamlEntry): Record<string, SensorRule> {
   const required = SENSORS.filter((name) => !isLaterAdded(name));
   const named = entry.fields(required, LATER_ADDED);
   return Object.fromEntries(
@@ -53,7 +53,7 @@ function readSensors(entry: Entry): Record<string, SensorRule> {
   );
 }
 
-function readSensor(name: string, entry: Entry): SensorRule {
+function readSensor(name: string, entry: YamlEntry): SensorRule {
   const fields = entry.fields(["action", "threshold", "clear_below", "for_seconds"], ["throttle"]);
   const threshold = fields.threshold.number(0, 1_000_000) ?? 0;
   const clearBelow = fields.clear_below.number(0, 1_000_000) ?? 0;
@@ -82,7 +82,7 @@ function readSensor(name: string, entry: Entry): SensorRule {
   };
 }
 
-function readTransitions(entry: Entry): TransitionRule[] {
+function readTransitions(entry: YamlEntry): TransitionRule[] {
   const seen = new Set<string>();
   return entry.items().map((item) => {
     const fields = item.fields(

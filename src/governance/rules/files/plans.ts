@@ -1,7 +1,7 @@
 // plans.yaml: calls per minute and monthly budgets of each plan.
 import { PLANS, type Plan } from "../../../contract/call.ts";
 import { METRICS, type Metric } from "../../limits/budget.ts";
-import type { Entry } from "./yaml.ts";
+import type { YamlEntry } from "./yaml.ts";
 
 export interface PlanRules {
   readonly callsPerMinute: number | null;
@@ -21,7 +21,7 @@ const MAX_PER_MINUTE = 1_000_000;
  */
 const RETIRED = ["learning", "storage_gb", "sessions"] as const;
 
-export function readPlans(file: Entry): PlansFile {
+export function readPlans(file: YamlEntry): PlansFile {
   const fields = file.fields(["plans", "without_plan", "per_ip", "low_warning"]);
   const plans = fields.plans.fields(PLANS);
   return {
@@ -35,7 +35,7 @@ export function readPlans(file: Entry): PlansFile {
   };
 }
 
-function readPlan(entry: Entry): PlanRules {
+function readPlan(entry: YamlEntry): PlanRules {
   const fields = entry.fields(["calls_per_minute", "budgets"]);
   const budgets = fields.budgets.fields(METRICS, RETIRED);
   return {

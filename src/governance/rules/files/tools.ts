@@ -18,7 +18,7 @@ import { readHosts, readHostOverride, type HostOverride, type HostRules } from "
 import { SELF_RULES, type ApprovalRules, type ModeRule, type RuleSource } from "../governance.ts";
 import { patternFault } from "../patterns.ts";
 import { readTaint, type TaintRules } from "./taint.ts";
-import type { Entry, Ruled } from "./yaml.ts";
+import type { YamlEntry, Ruled } from "./yaml.ts";
 
 const TREATMENTS = ["run", "approval", "no"] as const;
 const SCOPES = ["caller", "tenant", "global"] as const;
@@ -104,7 +104,7 @@ export interface Known {
   readonly categories: readonly string[];
 }
 
-export function readTools(file: Entry, known: Known): ToolsFile {
+export function readTools(file: YamlEntry, known: Known): ToolsFile {
   const fields = file.fields(
     ["classes", "tools", "approvals", "categories", "paths", "commands", "hosts", "sizes"],
     // Files that were written before there was such a section do not name it: then the defaults hold.
@@ -128,7 +128,7 @@ export function readTools(file: Entry, known: Known): ToolsFile {
   };
 }
 
-function readClass(entry: Entry): ClassRules {
+function readClass(entry: YamlEntry): ClassRules {
   const { dangerous, ...modes } = entry.fields([], [...MODES, "dangerous"]);
   return {
     rule: entry.rule,
@@ -137,7 +137,7 @@ function readClass(entry: Entry): ClassRules {
   };
 }
 
-function modeRules(entries: Partial<Record<Mode, Entry>>): ModeRules {
+function modeRules(entries: Partial<Record<Mode, YamlEntry>>): ModeRules {
   return Object.fromEntries(
     Object.entries(entries).map(([mode, entry]) => [
       mode,
@@ -147,7 +147,7 @@ function modeRules(entries: Partial<Record<Mode, Entry>>): ModeRules {
 }
 
 function readToolEntries(
-  entry: Entry,
+  entry: YamlEntry,
   known: Known,
   commands: CommandRules,
 ): Map<string, ToolRules> {
@@ -182,7 +182,7 @@ const TOOL_KEYS = [
   "touches",
 ] as const;
 
-function readTool(entry: Entry, tool: KnownTool | null, commands: CommandRules): ToolRules {
+function readTool(entry: YamlEntry, tool: KnownTool | null, commands: CommandRules): ToolRules {
   const fields = entry.fields([], TOOL_KEYS);
   if (fields.category) checkClass(fields.category, tool);
   if (fields.rate_limit_scope && !fields.rate_limit_per_hour)
@@ -207,7 +207,7 @@ function readTool(entry: Entry, tool: KnownTool | null, commands: CommandRules):
 }
 
 /** Nobody can make a tool another one by writing so: the key says what the tool is, or it is a mistake. */
-function checkClass(entry: Entry, tool: KnownTool | null): void {
+function checkClass(entry: YamlEntry, tool: KnownTool | null): void {
   const given = entry.choice(EFFECTS);
   if (given === undefined || tool === null || given === tool.effects) return;
   entry.fault(`${tool.name} is of the class ${tool.effects}; leave the key out`);
@@ -223,7 +223,7 @@ const MODE_LISTS = {
 type ModeKeys = "modes" | keyof typeof MODE_LISTS;
 
 /** One rule per mode, from `modes` or from the lists; null: the tool's entry says nothing of modes. */
-function toolModes(fields: Partial<Record<ModeKeys, Entry>>): ModeRules | null {
+function toolModes(fields: Partial<Record<ModeKeys, YamlEntry>>): ModeRules | null {
   if (fields.modes) {
     for (const key of Object.keys(MODE_LISTS) as (keyof typeof MODE_LISTS)[])
       fields[key]?.fault("takes modes or the lists of modes, not both");
@@ -242,7 +242,7 @@ function toolModes(fields: Partial<Record<ModeKeys, Entry>>): ModeRules | null {
   return rules;
 }
 
-function readTouch(entry: Entry): Touch {
+function readTouch(entry: YamlEntry): Touch {
   const fields = entry.fields(["argument", "kind"], ["access", "absent_means"]);
   const argument = fields.argument.text() ?? "/";
   if (!argument.startsWith("/"))
@@ -264,13 +264,13 @@ function readTouch(entry: Entry): Touch {
 const APPROVAL_NUMBERS = ["expires_in_seconds", "approvals", "hold_seconds"] as const;
 const APPROVAL_KEYS = [...APPROVAL_NUMBERS, "self"] as const;
 
-function readApprovals(entry: Entry): ApprovalRules {
+function readApprovals(entry: YamlEntry): ApprovalRules {
   const read = approvalRules(entry.fields(APPROVAL_NUMBERS, ["self"]));
   return { expiresInSeconds: 1, approvals: 1, holdSeconds: 0, ...read };
 }
 
 function approvalRules(
-  fields: Partial<Record<(typeof APPROVAL_KEYS)[number], Entry>>,
+  fields: Partial<Record<(typeof APPROVAL_KEYS)[number], YamlEntry>>,
 ): Partial<ApprovalRules> {
   const expiresInSeconds = fields.expires_in_seconds?.whole(1, 7 * DAY_SECONDS);
   const approvals = fields.approvals?.whole(1, 20);
@@ -284,7 +284,7 @@ function approvalRules(
   };
 }
 
-function readCategories(entry: Entry, known: Known): Map<string, number | null> {
+function readCategories(entry: YamlEntry, known: Known): Map<string, number | null> {
   const categories = new Map<string, number | null>();
   for (const [name, category] of entry.entries()) {
     if (!known.isCategory(name))
@@ -295,7 +295,7 @@ function readCategories(entry: Entry, known: Known): Map<string, number | null> 
   return categories;
 }
 
-function readPaths(entry: Entry): PathRuleLists {
+function readPaths(entry: YamlEntry): PathRuleLists {
   const fields = entry.fields(["allowed", "forbidden", "forbidden_for_writing", "unattended"]);
   return {
     allowed: patterns(fields.allowed),
@@ -305,7 +305,7 @@ function readPaths(entry: Entry): PathRuleLists {
   };
 }
 
-function patterns(entry: Entry): Ruled<string>[] {
+function patterns(entry: YamlEntry): Ruled<string>[] {
   return entry.items().flatMap((item) => {
     const value = item.text();
     if (value === undefined) return [];
@@ -315,7 +315,7 @@ function patterns(entry: Entry): Ruled<string>[] {
   });
 }
 
-function readSizes(entry: Entry): SizeRules {
+function readSizes(entry: YamlEntry): SizeRules {
   const fields = entry.fields(["read_mb", "write_mb", "list_entries", "visited_entries"]);
   return {
     read: { value: bytesOf(fields.read_mb), rule: fields.read_mb.rule },
@@ -325,6 +325,6 @@ function readSizes(entry: Entry): SizeRules {
   };
 }
 
-function bytesOf(entry: Entry): number {
+function bytesOf(entry: YamlEntry): number {
   return Math.floor((entry.number(0.001, MAX_MB) ?? 0) * BYTES_PER_MB);
 }

@@ -41,7 +41,7 @@ class Source {
  * A node of the file under its dotted name. Every reader reports its fault and answers undefined when the node does not
  * fit.
  */
-export class Entry {
+export class YamlEntry {
   readonly name: string;
   readonly #source: Source;
   /** Undefined: the key is missing, which was reported already; further reads report nothing. */
@@ -82,9 +82,9 @@ export class Entry {
   fields<R extends string, O extends string = never>(
     required: readonly R[],
     optional: readonly O[] = [],
-  ): Record<R, Entry> & Partial<Record<O, Entry>> {
+  ): Record<R, YamlEntry> & Partial<Record<O, YamlEntry>> {
     const known: readonly string[] = [...required, ...optional];
-    const found: Record<string, Entry> = {};
+    const found: Record<string, YamlEntry> = {};
     for (const [key, entry] of this.entries()) {
       if (known.includes(key)) found[key] = entry;
       else entry.#unknownKey(key, this.name, known);
@@ -92,13 +92,13 @@ export class Entry {
     for (const key of required) {
       if (found[key]) continue;
       if (this.#node !== undefined) this.fault(`the key ${key} is missing`);
-      found[key] = new Entry(this.#source, this.#child(key), undefined, this.#offset);
+      found[key] = new YamlEntry(this.#source, this.#child(key), undefined, this.#offset);
     }
-    return found as Record<R, Entry> & Partial<Record<O, Entry>>;
+    return found as Record<R, YamlEntry> & Partial<Record<O, YamlEntry>>;
   }
 
   /** A map with keys of its own choosing; an empty value is an empty map. */
-  entries(): [string, Entry][] {
+  entries(): [string, YamlEntry][] {
     const node = this.#node;
     if (!node || (isScalar(node) && node.value === null)) return [];
     if (!isMap(node)) return this.fault(`expected "key: value" lines, got ${kindOf(node)}`) ?? [];
@@ -107,19 +107,19 @@ export class Entry {
       const name = isScalar(key) ? String(key.value) : "?";
       const offset = key.range?.[0] ?? this.#offset;
       const value = (pair.value as Node | null) ?? null;
-      return [name, new Entry(this.#source, this.#child(name), value, offset)];
+      return [name, new YamlEntry(this.#source, this.#child(name), value, offset)];
     });
   }
 
   /** A list; an empty value is an empty list. */
-  items(): Entry[] {
+  items(): YamlEntry[] {
     const node = this.#node;
     if (!node || (isScalar(node) && node.value === null)) return [];
     if (!isSeq(node)) return this.fault(`expected a list, got ${kindOf(node)}`) ?? [];
     return node.items.map((item, index) => {
       const child = item as Node;
       const name = `${this.name}[${index}]`;
-      return new Entry(this.#source, name, child, child.range?.[0] ?? this.#offset);
+      return new YamlEntry(this.#source, name, child, child.range?.[0] ?? this.#offset);
     });
   }
 
@@ -209,9 +209,13 @@ export class Entry {
  * The file as one entry without a name. Text that is missing or no YAML gives faults and an entry that reads as
  * nothing.
  */
-export function readYaml(file: string, text: string | undefined, faults: DocumentFault[]): Entry {
+export function readYaml(
+  file: string,
+  text: string | undefined,
+  faults: DocumentFault[],
+): YamlEntry {
   const source = new Source(file, text ?? "", faults);
-  const nothing = new Entry(source, "", undefined, 0);
+  const nothing = new YamlEntry(source, "", undefined, 0);
   if (text === undefined || text.length > MAX_CHARS) {
     source.fault(
       0,
@@ -225,7 +229,7 @@ export function readYaml(file: string, text: string | undefined, faults: Documen
   const wrong = [...doc.errors, ...doc.warnings];
   for (const { pos, message } of wrong) source.fault(pos[0], `not valid YAML: ${message}`);
   if (wrong.length > 0) return nothing;
-  return new Entry(source, "", doc.contents ?? null, doc.contents?.range?.[0] ?? 0);
+  return new YamlEntry(source, "", doc.contents ?? null, doc.contents?.range?.[0] ?? 0);
 }
 
 function kindOf(node: Node | null): string {

@@ -3,7 +3,7 @@ import { isGitName } from "../../../util/files/git-names.ts";
 import type { Ruled } from "../files/yaml.ts";
 import type { Access, RuleSource } from "../governance.ts";
 import { componentsBelow, componentsOf, type Fold } from "../patterns.ts";
-import type { Names } from "./links.ts";
+import type { FolderNames } from "./links.ts";
 import { GIT } from "./refusals.ts";
 import type { PathVariables, Root, RuledRegion } from "./regions.ts";
 
@@ -13,9 +13,9 @@ export interface CompiledRules {
   readonly unwritable: readonly RuledRegion[];
   readonly unattended: readonly RuledRegion[];
   readonly roots: readonly Root[];
-  readonly workspace: Names;
-  readonly scratch: Names | null;
-  readonly data: Names;
+  readonly workspace: FolderNames;
+  readonly scratch: FolderNames | null;
+  readonly data: FolderNames;
   readonly fold: Fold;
   readonly places: PathVariables;
   readonly allowedRule: RuleSource;

@@ -3,7 +3,7 @@ import { lstat, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
 /** A folder by both of its names. */
-export interface Names {
+export interface FolderNames {
   readonly named: string;
   /** With links resolved. */
   readonly real: string;
@@ -29,7 +29,7 @@ export async function firstLink(root: string, names: readonly string[]): Promise
   return null;
 }
 
-export async function namesOf(folder: string): Promise<Names> {
+export async function namesOf(folder: string): Promise<FolderNames> {
   const named = resolve(folder);
   // What does not exist yet will lie below what does.
   for (

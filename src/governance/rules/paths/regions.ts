@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import type { Ruled } from "../files/yaml.ts";
 import { parsePattern, Region, type Fold, type Variable } from "../patterns.ts";
-import { namesOf, type Names } from "./links.ts";
+import { namesOf, type FolderNames } from "./links.ts";
 
 /** What the variables of patterns stand for. */
 export interface PathVariables {
@@ -23,7 +23,7 @@ export interface RuledRegion extends Ruled<Region> {
 }
 
 /** An allowed folder by both of its names, and what must fit below it. */
-export interface Root extends Names {
+export interface Root extends FolderNames {
   readonly start: Variable | "/";
   readonly region: Region;
 }

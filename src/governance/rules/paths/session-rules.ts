@@ -4,7 +4,7 @@ import type { Located, PathRules, Refused } from "../governance.ts";
 import { componentsBelow, componentsOf } from "../patterns.ts";
 import { createPathFollower } from "./follow.ts";
 import { createPathMatcher, type CompiledRules } from "./forbidden.ts";
-import type { Names } from "./links.ts";
+import type { FolderNames } from "./links.ts";
 import { CONTROL, forbiddenPath } from "./refusals.ts";
 
 export function pathRulesOf(s: CompiledRules): PathRules {
@@ -56,7 +56,7 @@ export function pathRulesOf(s: CompiledRules): PathRules {
 /** Paths as answers show them: short inside the workspace and the scratch folder, absolute elsewhere. */
 function pathShower({ workspace, scratch, fold }: CompiledRules): (path: string) => string {
   /** The way down from a folder, by either of its names; null when the path is not below it. */
-  const below = (folder: Names, path: string): readonly string[] | null => {
+  const below = (folder: FolderNames, path: string): readonly string[] | null => {
     const names = componentsOf(path);
     return (
       componentsBelow(componentsOf(folder.real).map(fold), names, fold) ??

@@ -6,11 +6,11 @@ import type { KnownTable } from "../statements.ts";
 
 export type Row = Record<string, unknown>;
 /** One statement in the transaction at hand. */
-export type Ask = (sql: string, params?: readonly unknown[]) => Promise<Row[]>;
+export type QueryRows = (sql: string, params?: readonly unknown[]) => Promise<Row[]>;
 
 const RELATIONS = "c.relkind in ('r', 'p', 'v', 'm', 'f')";
 
-export async function tablesOf(ask: Ask, schema: string): Promise<TableEntry[]> {
+export async function tablesOf(ask: QueryRows, schema: string): Promise<TableEntry[]> {
   const rows = await ask(
     `select n.nspname as schema, c.relname as name, c.relkind as kind, c.reltuples as estimate,
        pg_catalog.obj_description(c.oid, 'pg_class') as comment
@@ -28,7 +28,7 @@ export async function tablesOf(ask: Ask, schema: string): Promise<TableEntry[]> 
 }
 
 /** As a writing tool names it: a table on the search path, or `schema.table`. */
-export async function findTable(ask: Ask, table: string): Promise<KnownTable> {
+export async function findTable(ask: QueryRows, table: string): Promise<KnownTable> {
   const [found] = await ask(
     `select c.oid::text as oid, n.nspname as schema, c.relname as name
      from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -42,7 +42,7 @@ export async function findTable(ask: Ask, table: string): Promise<KnownTable> {
   return { schema: String(found["schema"]), name: String(found["name"]), columns };
 }
 
-export async function namesOnPath(ask: Ask): Promise<string[]> {
+export async function namesOnPath(ask: QueryRows): Promise<string[]> {
   const rows = await ask(
     `select c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
      where ${RELATIONS} and n.nspname = any(pg_catalog.current_schemas(false)) order by 1 limit 5000`,
@@ -50,7 +50,7 @@ export async function namesOnPath(ask: Ask): Promise<string[]> {
   return rows.map(({ name }) => String(name));
 }
 
-export async function shapeOf(ask: Ask, table: string, schema: string): Promise<TableShape> {
+export async function shapeOf(ask: QueryRows, table: string, schema: string): Promise<TableShape> {
   const [found] = await ask(
     `select c.oid::text as oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
      where ${RELATIONS} and c.relname = $1 and n.nspname = $2`,
@@ -95,7 +95,7 @@ export async function shapeOf(ask: Ask, table: string, schema: string): Promise<
   };
 }
 
-async function columnsOf(ask: Ask, oid: string): Promise<TableShape["columns"]> {
+async function columnsOf(ask: QueryRows, oid: string): Promise<TableShape["columns"]> {
   const rows = await ask(
     `select a.attname as name, pg_catalog.format_type(a.atttypid, a.atttypmod) as type, not a.attnotnull as nullable,
        pg_catalog.pg_get_expr(d.adbin, d.adrelid) as value, pg_catalog.col_description(a.attrelid, a.attnum) as comment
@@ -112,7 +112,10 @@ async function columnsOf(ask: Ask, oid: string): Promise<TableShape["columns"]> 
   }));
 }
 
-export async function functionsNamed(ask: Ask, names: readonly string[]): Promise<KnownFunction[]> {
+export async function functionsNamed(
+  ask: QueryRows,
+  names: readonly string[],
+): Promise<KnownFunction[]> {
   if (names.length === 0) return [];
   const rows = await ask(
     `select n.nspname as schema, p.proname as name, p.provolatile as volatility, p.prosecdef as definer
@@ -127,7 +130,10 @@ export async function functionsNamed(ask: Ask, names: readonly string[]): Promis
   }));
 }
 
-export async function typeNames(ask: Ask, oids: readonly number[]): Promise<Map<number, string>> {
+export async function typeNames(
+  ask: QueryRows,
+  oids: readonly number[],
+): Promise<Map<number, string>> {
   const rows = await ask(
     "select o as oid, pg_catalog.format_type(o, null) as name from unnest($1::oid[]) o",
     [[...new Set(oids)]],

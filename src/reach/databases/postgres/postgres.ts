@@ -15,7 +15,7 @@ import { requireHarmless } from "../guard/functions.ts";
 import type { Inspected } from "../guard/postgres.ts";
 import { findTable, functionsNamed, shapeOf, tablesOf, typeNames } from "./catalogue.ts";
 import { previewRows } from "./preview.ts";
-import { transactions, type Session } from "./transaction.ts";
+import { transactions, type DatabaseSession } from "./transaction.ts";
 import { changeStatements, insertStatement, type Dialect } from "../statements.ts";
 import { cellOf, Rows } from "../values.ts";
 
@@ -54,7 +54,11 @@ export function openPostgres(
     pool,
     cancel: (running) => cancel(address, running),
   });
-  const read = <T>(limits: Limits, work: (session: Session) => Promise<T>, shift = 0): Promise<T> =>
+  const read = <T>(
+    limits: Limits,
+    work: (session: DatabaseSession) => Promise<T>,
+    shift = 0,
+  ): Promise<T> =>
     transaction("READ ONLY", limits, shift, async (session) => ({
       keep: false,
       value: await work(session),
@@ -119,7 +123,7 @@ export function openPostgres(
 }
 
 async function run(
-  session: Session,
+  session: DatabaseSession,
   request: QueryRequest,
   { kind, functions }: Inspected,
 ): Promise<Omit<QueryResult, "elapsedMs">> {
@@ -158,7 +162,7 @@ async function run(
 
 /** Through a cursor, so that the server sends no more than is kept. */
 async function fetchRows(
-  session: Session,
+  session: DatabaseSession,
   request: QueryRequest,
   kept: Rows,
 ): Promise<pg.FieldDef[]> {
@@ -178,7 +182,7 @@ async function fetchRows(
 }
 
 async function allRows(
-  session: Session,
+  session: DatabaseSession,
   request: QueryRequest,
   kept: Rows,
 ): Promise<pg.FieldDef[]> {

@@ -20,14 +20,14 @@ import {
 } from "../statements.ts";
 import { Rows } from "../values.ts";
 import { findTable, shapeOf, type Row } from "./catalogue.ts";
-import type { Session } from "./transaction.ts";
+import type { DatabaseSession } from "./transaction.ts";
 
 interface Keyed extends KnownTable {
   readonly order: string;
 }
 
 export async function previewRows(
-  session: Session,
+  session: DatabaseSession,
   write: WriteRequest,
   dialect: Dialect,
 ): Promise<RowsPreview | { readonly refused: string }> {
@@ -43,7 +43,7 @@ export async function previewRows(
 
 /** What a rollback does not take back: sequences move on, and triggers and foreign tables may reach anywhere. */
 async function lastingEffect(
-  { ask }: Session,
+  { ask }: DatabaseSession,
   table: KnownTable,
   write: WriteRequest,
 ): Promise<string | null> {
@@ -92,7 +92,7 @@ const DEFAULTS = `select a.attname as name, (a.attidentity <> '' or exists (
   where n.nspname = $1 and c.relname = $2 and a.attnum > 0 and not a.attisdropped`;
 
 async function previewInsert(
-  session: Session,
+  session: DatabaseSession,
   table: Keyed,
   request: InsertRequest,
   dialect: Dialect,
@@ -111,7 +111,7 @@ async function previewInsert(
 }
 
 async function previewChange(
-  session: Session,
+  session: DatabaseSession,
   table: Keyed,
   request: ChangeRequest,
   dialect: Dialect,
@@ -139,7 +139,7 @@ async function previewChange(
 
 /** Runs the statement to its end; of its rows only the first come over the wire. */
 async function runAndShow(
-  { ask }: Session,
+  { ask }: DatabaseSession,
   table: Keyed,
   { sql, params }: Statement,
 ): Promise<{ rows: number; shown: Rows }> {

@@ -14,7 +14,7 @@ const GRACE_MS = 2_000;
 
 type Mode = "READ ONLY" | "READ WRITE";
 
-export interface Session {
+export interface DatabaseSession {
   query(sql: string, params?: readonly unknown[], rowMode?: "array"): Promise<pg.QueryResult<Row>>;
   readonly ask: (sql: string, params?: readonly unknown[]) => Promise<Row[]>;
 }
@@ -25,7 +25,7 @@ export type RunTransaction = <T>(
   limits: Limits,
   /** Characters put before the caller's statement, for positions in messages. */
   shift: number,
-  work: (session: Session) => Promise<{ keep: boolean; value: T }>,
+  work: (session: DatabaseSession) => Promise<{ keep: boolean; value: T }>,
 ) => Promise<T>;
 
 export function transactions(database: {
@@ -62,8 +62,8 @@ export function transactions(database: {
   };
 }
 
-function sessionOn(client: pg.PoolClient, watch: Watch): Session {
-  const query: Session["query"] = (sql, params = [], rowMode) =>
+function sessionOn(client: pg.PoolClient, watch: Watch): DatabaseSession {
+  const query: DatabaseSession["query"] = (sql, params = [], rowMode) =>
     watch.race(
       client.query({
         text: sql,
@@ -83,7 +83,7 @@ const rolledBack = (client: pg.PoolClient): Promise<boolean> =>
 
 /** Limits and role hold until the transaction ends; no statement of a tool can change them. */
 async function prepare(
-  ask: Session["ask"],
+  ask: DatabaseSession["ask"],
   name: string,
   config: ConnectionConfig,
   limits: Limits,

@@ -1,7 +1,7 @@
 // PDF: the text of its pages.
 import { getDocumentProxy, getMeta } from "unpdf";
 import type { ReadDocument } from "../documents.ts";
-import { DocumentFault, encrypted, unreadable } from "../fault.ts";
+import { UnreadableDocument, encrypted, unreadable } from "../fault.ts";
 
 const MAX_PAGES = 5_000;
 
@@ -71,7 +71,7 @@ export function pagesOf(wanted: string | undefined, pages: number): number[] {
 }
 
 const invalid = (message: string) =>
-  new DocumentFault("pages_invalid", message, "name pages from 1, e.g. 1-3,7");
+  new UnreadableDocument("pages_invalid", message, "name pages from 1, e.g. 1-3,7");
 
 /** `D:20240102030405+01'00'` */
 function dateOf(text: string | null): string | null {

@@ -37,7 +37,7 @@ export interface Tamper {
   readonly disk?: false;
 }
 
-export interface Ended {
+export interface BoxEnd {
   readonly exitCode: number | null;
   readonly oom: boolean;
   /** Killed for what it put on the disk. */
@@ -51,7 +51,7 @@ export interface Box {
   /** Ends everything inside. */
   kill(): void;
   /** When the last process is gone. */
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<BoxEnd>;
 }
 
 const FIRST_FD = 5;
@@ -107,7 +107,7 @@ export async function startBox(order: BoxOrder): Promise<Box> {
     }
   }
   (child.stdio[FDS.block] as Writable).end("go");
-  const end = async (): Promise<Ended> => {
+  const end = async (): Promise<BoxEnd> => {
     await exited;
     const oom = (await cage?.oom()) ?? false;
     // Before the streams: something left inside would keep them open.

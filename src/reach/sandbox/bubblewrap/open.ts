@@ -2,7 +2,7 @@
 import { pipeline, Transform, type Readable, type Writable } from "node:stream";
 import { AppError } from "../../../contract/errors.ts";
 import type { Sandbox, SandboxEnd, SandboxProcess } from "../sandbox.ts";
-import type { Ended } from "./box.ts";
+import type { BoxEnd } from "./box.ts";
 import { NO_EXEC } from "./run.ts";
 import { buildBox, type Workshop } from "./workshop.ts";
 
@@ -48,7 +48,7 @@ export async function openProcess(shop: Workshop, job: OpenJob): Promise<Sandbox
 }
 
 function endOf(
-  { exitCode, oom, overfull, unbuilt }: Ended,
+  { exitCode, oom, overfull, unbuilt }: BoxEnd,
   stopped: boolean,
   output: string,
 ): SandboxEnd {

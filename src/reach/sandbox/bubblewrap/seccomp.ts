@@ -114,7 +114,7 @@ const unlessEqual = (value: number, count: number): Instruction => [0x15, 0, cou
 const unlessAtLeast = (value: number, count: number): Instruction => [0x35, 0, count, value];
 const unlessAnyBit = (mask: number, count: number): Instruction => [0x45, 0, count, mask];
 
-export interface FilterOptions {
+export interface SeccompOptions {
   readonly machine: Machine;
   /** A browser talks to its own processes over them. */
   readonly unixSockets: boolean;
@@ -126,7 +126,7 @@ export function seccompFilter({
   machine,
   unixSockets,
   startsNothing = false,
-}: FilterOptions): Buffer {
+}: SeccompOptions): Buffer {
   const column = machine === "x64" ? 0 : 1;
   const families = unixSockets ? [AF_UNIX, ...FAMILIES] : FAMILIES;
   /** A call that is checked by one of its arguments; falls through to the end of the block, then allows. */

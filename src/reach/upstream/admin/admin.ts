@@ -4,7 +4,7 @@ import type { ServerRow } from "../../../storage/store/store.ts";
 import { assertAdmin, createServerAccess, serverNotFound, type ServerAccess } from "./access.ts";
 import { createServerAdding } from "./add-server.ts";
 import { auditFacts } from "./audit.ts";
-import { applyConfigured } from "./configured.ts";
+import { applyConfiguredServers } from "./configured.ts";
 import { createCredentialAdmin } from "./credential-admin.ts";
 import { readSettings, readTransport } from "./input.ts";
 import { SERVERS_SUBJECT, type ServerAdminPowers } from "./powers.ts";
@@ -54,7 +54,7 @@ export function openServerAdmin(p: ServerAdminPowers): OpenedServerAdmin {
   return {
     admin,
     async start() {
-      await applyConfigured(p.configured, p);
+      await applyConfiguredServers(p.configured, p);
       await applyServers();
     },
     checkSoon: checks.checkSoon,

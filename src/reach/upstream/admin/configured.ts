@@ -14,7 +14,7 @@ import { credentialName } from "../credentials/plain-secrets.ts";
 import type { Review } from "../definitions/review.ts";
 import type { TransportInput } from "./server-admin.ts";
 
-export interface Configured {
+export interface ConfiguredServer {
   readonly servers: Readonly<Record<string, DeepReadonly<ServerConfig>>>;
   /** Relative paths start here. */
   readonly folder: string;
@@ -39,7 +39,10 @@ export interface ConfiguredPowers {
   readonly report: (fields: object, message: string) => void;
 }
 
-export async function applyConfigured(configured: Configured, p: ConfiguredPowers): Promise<void> {
+export async function applyConfiguredServers(
+  configured: ConfiguredServer,
+  p: ConfiguredPowers,
+): Promise<void> {
   const { servers } = configured;
   const known = new Map((await p.store.servers.list()).map((row) => [row.name, row]));
   for (const [name, config] of Object.entries(servers))
@@ -53,7 +56,7 @@ async function applyServer(
   name: string,
   config: DeepReadonly<ServerConfig>,
   before: ServerRow | null,
-  { folder, tenantId }: Configured,
+  { folder, tenantId }: ConfiguredServer,
   p: ConfiguredPowers,
 ): Promise<void> {
   if (!isServerName(name))

@@ -33,7 +33,7 @@ interface Program {
   readonly folders: readonly { readonly path: string; readonly access: "ro" | "rw" }[];
 }
 
-export interface Reach {
+export interface ReachedBy {
   readonly transport: ServerTransport;
   /** What stood there in plain and is now referred to, by the names of credentials. */
   readonly secrets: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ const QUERY = /^query:[A-Za-z0-9_.~-]{1,64}$/;
 export async function readTransport(
   input: TransportInput,
   resolveProgram: ResolveProgram,
-): Promise<Reach> {
+): Promise<ReachedBy> {
   const faults: FieldFault[] = [];
   if (input.kind === "stdio") {
     const made = await program(input, faults, resolveProgram);
@@ -107,7 +107,7 @@ async function program(
   input: Stdio,
   faults: FieldFault[],
   resolveProgram: ResolveProgram,
-): Promise<Reach> {
+): Promise<ReachedBy> {
   const {
     argv,
     env = {},

@@ -5,7 +5,7 @@ import type { Action, Store } from "../../../storage/store/store.ts";
 import type { OpenedCredentials } from "../credentials/credentials.ts";
 import type { Review } from "../definitions/review.ts";
 import type { Upstreams } from "../upstream.ts";
-import type { Configured } from "./configured.ts";
+import type { ConfiguredServer } from "./configured.ts";
 import type { ResolveProgram } from "./input.ts";
 import type { ToolLinks } from "./tool-links.ts";
 
@@ -18,7 +18,7 @@ export interface ServerAdminPowers {
   >;
   readonly credentials: Pick<OpenedCredentials, "put" | "remove" | "list" | "forget" | "of">;
   /** Servers of the settings. */
-  readonly configured: Configured;
+  readonly configured: ConfiguredServer;
   readonly review: Review;
   readonly follower: Pick<Follower, "on" | "changed">;
   readonly resolveProgram: ResolveProgram;

@@ -12,7 +12,7 @@ import type {
   ToolTerms,
 } from "../../../storage/store/store.ts";
 import type { CredentialView } from "../credentials/credentials.ts";
-import type { Grant } from "./tool-links.ts";
+import type { ToolGrant } from "./tool-links.ts";
 import type { ServerHealth } from "../upstream.ts";
 
 /** As it is given: what is left out has a sensible value. */
@@ -138,7 +138,7 @@ export interface Approval {
   readonly terms?: { readonly [K in keyof ToolTerms]?: ToolTerms[K] | undefined } | undefined;
   /** Capsules that get them; absent: those with every native tool, and the default one; empty: none. */
   readonly capsules?: readonly string[] | undefined;
-  readonly grant?: Grant | undefined;
+  readonly grant?: ToolGrant | undefined;
   /** By name: the approval fails if the server offers another definition by now. */
   readonly expectedPins?: Readonly<Record<string, string>> | undefined;
   /** Also where a finding is a danger. */
@@ -148,7 +148,7 @@ export interface Approval {
 export interface Approved {
   readonly tools: readonly ServerToolView[];
   readonly capsules: readonly string[];
-  readonly grant: Grant;
+  readonly grant: ToolGrant;
 }
 
 /** What became of a file of an AI client. */

@@ -7,9 +7,14 @@ import type { Route, Tool } from "../../../contract/tool.ts";
 import { sideMessageOptions } from "../messages/side-messages.ts";
 import type { ServerHandle, UpstreamsPowers } from "../manager.ts";
 import type { OfferedTools } from "../definitions/checks.ts";
-import type { Lease } from "./pool.ts";
+import type { ConnectionLease } from "./pool.ts";
 import { mayRepeat, type Resilience } from "../resilience.ts";
-import { failedTwice, UpstreamFault, type Connection, type UpstreamResult } from "../upstream.ts";
+import {
+  failedTwice,
+  UpstreamFault,
+  type UpstreamConnection,
+  type UpstreamResult,
+} from "../upstream.ts";
 
 type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift" | "cleaned"> & {
   readonly earlyChecks: EarlyChecks;
@@ -19,11 +24,11 @@ type Powers = Pick<UpstreamsPowers, "tracing" | "onDrift" | "cleaned"> & {
 export interface EarlyChecks {
   start(call: Call, handle: ServerHandle): void;
   /** Its result if it was made on this connection; a second attempt checks anew. */
-  take(call: Call, lease: Lease): Promise<OfferedTools> | null;
+  take(call: Call, lease: ConnectionLease): Promise<OfferedTools> | null;
 }
 
 interface EarlyCheck {
-  readonly connection: Connection;
+  readonly connection: UpstreamConnection;
   readonly offered: Promise<OfferedTools>;
 }
 
@@ -34,7 +39,7 @@ export function createEarlyChecks(): EarlyChecks {
       if (call.tool?.route?.method !== "tools/call" || canAnswerQuestions(call)) return;
       const entry: { check: EarlyCheck | null } = { check: null };
       begun.set(call, entry);
-      const check = ({ connection, checks, release }: Lease): void => {
+      const check = ({ connection, checks, release }: ConnectionLease): void => {
         entry.check = { connection, offered: checks.fresh(handle.row.settings.recheckMs) };
         release();
       };
@@ -128,7 +133,7 @@ async function callOnce(
 }
 
 /** A failed check: the call itself has not been sent. */
-function checkFailure(cause: unknown, lease: Lease): unknown {
+function checkFailure(cause: unknown, lease: ConnectionLease): unknown {
   if (!(cause instanceof UpstreamFault)) return cause;
   if (cause.kind === "session_lost") lease.discard();
   lease.reportResult(cause);

@@ -12,7 +12,7 @@ import { START_MS } from "./pool.ts";
 import type { StdioTransport } from "../stdio/stdio.ts";
 import {
   UpstreamFault,
-  type Connection,
+  type UpstreamConnection,
   type ConnectionEvents,
   type Credential,
 } from "../upstream.ts";
@@ -42,7 +42,7 @@ export async function connect(
   row: ServerRow,
   credential: Credential,
   options: ConnectOptions,
-): Promise<Connection> {
+): Promise<UpstreamConnection> {
   const { transport } = row;
   switch (transport.kind) {
     case "stdio":
@@ -61,7 +61,7 @@ async function overHttp(
   row: ServerRow & { readonly transport: HttpTransport },
   credential: Credential,
   { events, powers, interactive, signal }: ConnectOptions,
-): Promise<Connection> {
+): Promise<UpstreamConnection> {
   const { kind, url } = row.transport;
   const watch = {
     sent: (mark: string) => wire.sent(mark),
@@ -100,8 +100,8 @@ async function overStdio(
   row: ServerRow,
   credential: Credential,
   { events, powers, interactive, signal }: ConnectOptions,
-): Promise<Connection> {
-  const attempt = async (): Promise<Connection> => {
+): Promise<UpstreamConnection> {
+  const attempt = async (): Promise<UpstreamConnection> => {
     const transport = await powers.openStdio(row, credential, events);
     const wire = openWire(transport, events, "stdio");
     try {

@@ -14,7 +14,7 @@ import type { JsonObject } from "../../../contract/call.ts";
 import { openEgress } from "../../egress/guard.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 import { connect } from "./connect.ts";
-import type { Connection, Credential, RequestOptions } from "../upstream.ts";
+import type { UpstreamConnection, Credential, RequestOptions } from "../upstream.ts";
 import { createEraCache } from "./era-cache.ts";
 
 export const cleanups: (() => Promise<unknown> | void)[] = [];
@@ -70,7 +70,7 @@ export async function listening(server: HttpServer): Promise<string> {
 }
 
 export interface Opened {
-  readonly connection: Connection;
+  readonly connection: UpstreamConnection;
   readonly notified: [string, JsonObject][];
   readonly logged: string[];
 }

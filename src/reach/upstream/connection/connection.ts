@@ -8,7 +8,7 @@ import { ASKABLE, isComplete, MAX_ROUNDS, nextRound } from "./questions.ts";
 import type { Outgoing, Wire } from "./wire.ts";
 import type { Direct } from "../http/direct.ts";
 import { createMirroredArguments } from "../http/headers.ts";
-import { UpstreamFault, type Connection, type RequestOptions } from "../upstream.ts";
+import { UpstreamFault, type UpstreamConnection, type RequestOptions } from "../upstream.ts";
 
 export interface ConnectionParts {
   readonly wire: Wire;
@@ -34,7 +34,7 @@ const DIRECT_METHODS = new Set(["tools/call", "tools/list"]);
 /** Answers by which a server says that it does not speak this era after all. */
 const [WRONG_VERSION, NO_SESSION] = [-32_022, -32_000];
 
-export async function openConnection(p: ConnectionParts): Promise<Connection> {
+export async function openConnection(p: ConnectionParts): Promise<UpstreamConnection> {
   const { wire } = p;
   const client = await handshake(p);
   const era = client.getProtocolEra() ?? "legacy";
@@ -91,7 +91,7 @@ export async function openConnection(p: ConnectionParts): Promise<Connection> {
     );
   };
 
-  const connection: Connection = {
+  const connection: UpstreamConnection = {
     era,
     protocolVersion,
     serverInfo: (client.getServerVersion() ?? {}) as JsonObject,

@@ -9,14 +9,14 @@ import { ConnectBackoff, FIRST_WAIT_MS, LAST_WAIT_MS } from "./backoff.ts";
 import { ServerStatusTracker } from "./server-status.ts";
 import {
   UpstreamFault,
-  type Connection,
+  type UpstreamConnection,
   type ConnectionEvents,
   type Credential,
-  type Credentials,
+  type ServerCredentials,
   type ServerHealth,
 } from "../upstream.ts";
 
-export type Connect = (
+export type ConnectServer = (
   row: ServerRow,
   credential: Credential,
   options: {
@@ -24,19 +24,19 @@ export type Connect = (
     readonly interactive: boolean;
     readonly signal: AbortSignal;
   },
-) => Promise<Connection>;
+) => Promise<UpstreamConnection>;
 
 export interface PoolPowers {
-  readonly connect: Connect;
-  readonly credentials: Credentials;
+  readonly connect: ConnectServer;
+  readonly credentials: ServerCredentials;
   readonly events: ConnectionEvents;
   readonly now: () => number;
   /** Called when the server is reached, lost, or asks for a login. */
   readonly onStatus: (status: ServerHealth["status"], reason: string | null) => void;
 }
 
-export interface Lease {
-  readonly connection: Connection;
+export interface ConnectionLease {
+  readonly connection: UpstreamConnection;
   readonly checks: DefinitionChecks;
   release(): void;
   /** The connection is of no use any more: the next lease gets a new one. */
@@ -49,10 +49,10 @@ export interface Pool {
   /**
    * At once while there is a connection. canBeAsked: the caller's client can be asked, and the server must know that.
    */
-  lease(userId: string, canBeAsked: boolean): Lease | Promise<Lease>;
+  lease(userId: string, canBeAsked: boolean): ConnectionLease | Promise<ConnectionLease>;
   readonly state: Pick<ServerHealth, "status" | "reason" | "since" | "restarts">;
   /** The last one that was made, while it lives. */
-  readonly newest: Connection | null;
+  readonly newest: UpstreamConnection | null;
   /** Ends all connections; the next request makes new ones at once. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -62,8 +62,8 @@ interface PooledConnection {
   /** The id of its credential. */
   readonly key: string;
   /** One for all requests on it; each counts as busy until it is released. */
-  readonly lease: Promise<Lease>;
-  ready: Lease | null;
+  readonly lease: Promise<ConnectionLease>;
+  ready: ConnectionLease | null;
   /** Requests on it at the moment. */
   busy: number;
   usedAt: number;
@@ -91,7 +91,7 @@ class ConnectionPool implements Pool {
   readonly #backoff: ConnectBackoff;
   /** Credentials with which the server is being tried again. */
   readonly #reconnecting = new Set<string>();
-  #newest: Connection | null = null;
+  #newest: UpstreamConnection | null = null;
   #connected = 0;
   #closing = new AbortController();
 
@@ -102,7 +102,7 @@ class ConnectionPool implements Pool {
     this.#backoff = new ConnectBackoff(p.now);
   }
 
-  lease(userId: string, canBeAsked: boolean): Lease | Promise<Lease> {
+  lease(userId: string, canBeAsked: boolean): ConnectionLease | Promise<ConnectionLease> {
     const credential = this.#row.enabled ? this.#p.credentials.cached(this.#row, userId) : null;
     const entry = credential && this.#shared.get(credential.id);
     if (!entry?.ready || !suits(entry.ready, canBeAsked))
@@ -116,7 +116,7 @@ class ConnectionPool implements Pool {
     return this.#status.state;
   }
 
-  get newest(): Connection | null {
+  get newest(): UpstreamConnection | null {
     return this.#newest;
   }
 
@@ -132,7 +132,7 @@ class ConnectionPool implements Pool {
     this.#status.set("off", null);
   }
 
-  async #openLease(userId: string, canBeAsked: boolean): Promise<Lease> {
+  async #openLease(userId: string, canBeAsked: boolean): Promise<ConnectionLease> {
     if (!this.#row.enabled)
       throw new UpstreamFault("unreachable", "the server is switched off", { dispatched: false });
     const shared = await this.#sharedConnection(userId);
@@ -181,7 +181,7 @@ class ConnectionPool implements Pool {
       if (this.#shared.get(key) === entry) this.#shared.delete(key);
       this.#interactive.delete(entry);
     };
-    const opening = async (): Promise<Lease> => {
+    const opening = async (): Promise<ConnectionLease> => {
       const connection = await this.#connect(key, credential, interactive, signal);
       connection.ended.then(
         (reason) => {
@@ -218,11 +218,11 @@ class ConnectionPool implements Pool {
     credential: Credential,
     interactive: boolean,
     closing: AbortSignal,
-  ): Promise<Connection> {
+  ): Promise<UpstreamConnection> {
     const known = this.#backoff.waitingFor(key);
     if (known !== null) throw new UpstreamFault("unreachable", known, { dispatched: false });
     const isProgram = this.#row.transport.kind === "stdio";
-    let connection: Connection;
+    let connection: UpstreamConnection;
     try {
       const limit = AbortSignal.timeout(isProgram ? START_MS : CONNECT_MS);
       const signal = AbortSignal.any([closing, limit]);
@@ -259,7 +259,7 @@ class ConnectionPool implements Pool {
     return new UpstreamFault(kind, reason, { dispatched: false, cause });
   }
 
-  #definitionChecks(connection: Connection, signal: AbortSignal): DefinitionChecks {
+  #definitionChecks(connection: UpstreamConnection, signal: AbortSignal): DefinitionChecks {
     return createDefinitionChecks((cursor) =>
       connection.request("tools/list", cursor === undefined ? {} : { cursor }, {
         signal,
@@ -328,7 +328,7 @@ class ConnectionPool implements Pool {
   }
 }
 
-async function leaseOf(entry: PooledConnection): Promise<Lease> {
+async function leaseOf(entry: PooledConnection): Promise<ConnectionLease> {
   entry.busy++;
   try {
     return await entry.lease;
@@ -341,5 +341,5 @@ async function leaseOf(entry: PooledConnection): Promise<Lease> {
 const background = (work: Promise<unknown>): void => void work.catch(() => undefined);
 
 /** A modern server learns with every request what its caller can be asked. */
-const suits = ({ connection }: Lease, canBeAsked: boolean): boolean =>
+const suits = ({ connection }: ConnectionLease, canBeAsked: boolean): boolean =>
   !canBeAsked || connection.era === "modern";

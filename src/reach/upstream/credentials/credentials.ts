@@ -8,8 +8,8 @@ import { fillIn } from "./references.ts";
 import { createVault, type Vault, type VaultPowers } from "./vault.ts";
 import { openOAuth, type BegunLogin, type LoggedOut, type OAuthPowers } from "../oauth/index.ts";
 import type { FullOwner } from "../oauth/login.ts";
-import type { Session } from "../oauth/session.ts";
-import type { Credential, Credentials } from "../upstream.ts";
+import type { OAuthSession } from "../oauth/session.ts";
+import type { Credential, ServerCredentials } from "../upstream.ts";
 
 type CredentialsPowers = VaultPowers & Omit<OAuthPowers, "vault">;
 
@@ -19,7 +19,7 @@ export interface CredentialView {
 }
 
 /** `userId` is empty for shared ones. */
-export interface OpenedCredentials extends Credentials {
+export interface OpenedCredentials extends ServerCredentials {
   put(server: ServerRow, userId: string, name: string, value: string): Promise<void>;
   remove(server: ServerRow, userId: string, name: string): Promise<boolean>;
   /** Names and times; values are never shown again. */
@@ -141,7 +141,7 @@ export function openCredentials(powers: CredentialsPowers): OpenedCredentials {
 async function credentialOf(
   owner: FullOwner,
   vault: Vault,
-  openSession: () => Promise<Session>,
+  openSession: () => Promise<OAuthSession>,
 ): Promise<Credential> {
   const { transport } = owner.server;
   if (transport.kind === "stdio") {
@@ -191,7 +191,7 @@ const keyOf = ({ server, userId }: FullOwner): string => `${server.name} ${userI
 /** The same object while nothing changes. */
 function withToken(
   texts: Readonly<Record<string, string>>,
-  session: Session,
+  session: OAuthSession,
 ): Credential["headers"] {
   let last = { token: "", headers: texts };
   const added = (token: string): Readonly<Record<string, string>> => {

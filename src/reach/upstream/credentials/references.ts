@@ -1,11 +1,11 @@
 // `${credential:NAME}` in what a server is reached with, filled in from the vault.
 import { AppError } from "../../../contract/errors.ts";
-import type { Opened, Owner, Vault } from "./vault.ts";
+import type { OpenedSecret, SecretOwner, Vault } from "./vault.ts";
 
 interface Filled {
   readonly texts: Readonly<Record<string, string>>;
   /** In the order of their first use. */
-  readonly used: readonly Opened[];
+  readonly used: readonly OpenedSecret[];
 }
 
 const REFERENCE = /\$\{credential:([^}]*)\}/g;
@@ -13,7 +13,7 @@ const REFERENCE = /\$\{credential:([^}]*)\}/g;
 /** Throws UNAUTHORIZED / upstream_login, naming what is missing. */
 export async function fillIn(
   given: Readonly<Record<string, string>>,
-  owner: Owner,
+  owner: SecretOwner,
   vault: Pick<Vault, "get">,
 ): Promise<Filled> {
   const names = [...new Set(Object.values(given).flatMap(namesIn))];
@@ -32,7 +32,7 @@ export async function fillIn(
 const namesIn = (text: string): string[] =>
   [...text.matchAll(REFERENCE)].map(([, name]) => name ?? "");
 
-function missingOf({ server, userId }: Owner, names: readonly string[]): AppError {
+function missingOf({ server, userId }: SecretOwner, names: readonly string[]): AppError {
   const [have, flag] = userId === "" ? ["none is stored", ""] : ["you have stored none", " --mine"];
   return new AppError(
     "UNAUTHORIZED",

@@ -13,12 +13,12 @@ export interface VaultPowers {
 }
 
 /** Whose secret it is: a server of a tenant, and a user of it; empty: shared. */
-export interface Owner {
+export interface SecretOwner {
   readonly server: Pick<ServerRow, "name" | "tenantId">;
   readonly userId: string;
 }
 
-export interface Opened {
+export interface OpenedSecret {
   readonly name: string;
   readonly value: string;
   /** As it is kept: another text after every change. */
@@ -29,10 +29,10 @@ export type SecretsIn = (value: string) => readonly string[];
 
 export interface Vault {
   /** `secretsIn` says which parts of the text are secrets; without it the whole is one. */
-  get(owner: Owner, name: string, secretsIn?: SecretsIn): Promise<Opened | null>;
-  list(owner: Owner): Promise<CredentialRow[]>;
-  put(owner: Owner, name: string, value: string, secretsIn?: SecretsIn): Promise<void>;
-  remove(owner: Owner, name: string): Promise<boolean>;
+  get(owner: SecretOwner, name: string, secretsIn?: SecretsIn): Promise<OpenedSecret | null>;
+  list(owner: SecretOwner): Promise<CredentialRow[]>;
+  put(owner: SecretOwner, name: string, value: string, secretsIn?: SecretsIn): Promise<void>;
+  remove(owner: SecretOwner, name: string): Promise<boolean>;
 }
 
 const PURPOSE = "ostiary upstream: credential, v1";
@@ -72,10 +72,10 @@ export function createVault({ store, serverSecret, masker, now }: VaultPowers): 
 }
 
 /** A row that was copied under another server, tenant, user or name does not open. */
-const boundTo = ({ server, userId }: Owner, name: string): string =>
+const boundTo = ({ server, userId }: SecretOwner, name: string): string =>
   JSON.stringify([server.tenantId, server.name, userId, name]);
 
-function open(read: () => string, { server }: Owner, name: string): string {
+function open(read: () => string, { server }: SecretOwner, name: string): string {
   try {
     return read();
   } catch (cause) {

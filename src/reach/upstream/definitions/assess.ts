@@ -11,7 +11,7 @@ import { nameTool, type ToolNames, type TakenNames } from "./names.ts";
 import { proposeTerms } from "./propose-terms.ts";
 import { scan } from "../scan/scan.ts";
 
-export interface Offer {
+export interface OfferedTool {
   readonly server: string;
   readonly definition: ForeignDefinition;
   /** The row it has, by the server's own name for it. */
@@ -21,7 +21,7 @@ export interface Offer {
 
 /** `taken` are the names of native tools, of other servers' tools, and of those assessed before in the same check. */
 export function assessOffer(
-  { server, definition, former, at }: Offer,
+  { server, definition, former, at }: OfferedTool,
   taken: TakenNames,
 ): ServerToolRow {
   const pin = pinOf(definition);

@@ -5,9 +5,9 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
-import type { Owner, SecretsIn, Vault } from "../credentials/vault.ts";
+import type { SecretOwner, SecretsIn, Vault } from "../credentials/vault.ts";
 
-export interface Grant {
+export interface OAuthGrant {
   readonly tokens: StoredOAuthTokens;
   readonly issuer: string;
   /** As whom it was asked for. */
@@ -23,7 +23,7 @@ interface Registration {
   readonly redirectUrl: string;
 }
 
-export interface Attempt {
+export interface LoginAttempt {
   readonly startedBy: string;
   readonly verifier: string;
   readonly discovery: OAuthDiscoveryState;
@@ -33,31 +33,31 @@ export interface Attempt {
 }
 
 export interface GrantStore {
-  grant(owner: Owner): Promise<Grant | null>;
+  grant(owner: SecretOwner): Promise<OAuthGrant | null>;
   /** The only one from now on. */
-  putGrant(owner: Owner, grant: Grant): Promise<void>;
-  removeGrant(owner: Owner): Promise<boolean>;
+  putGrant(owner: SecretOwner, grant: OAuthGrant): Promise<void>;
+  removeGrant(owner: SecretOwner): Promise<boolean>;
   /** One that may send people back there, and may ask for this. */
   registration(
-    server: Owner["server"],
+    server: SecretOwner["server"],
     issuer: string,
     redirectUrl: string,
     scope: string | undefined,
   ): Promise<StoredOAuthClientInformation | null>;
   putRegistration(
-    server: Owner["server"],
+    server: SecretOwner["server"],
     issuer: string,
     registration: Registration,
   ): Promise<void>;
-  removeRegistration(server: Owner["server"], issuer: string): Promise<void>;
+  removeRegistration(server: SecretOwner["server"], issuer: string): Promise<void>;
   /** The authorization server that our own client id was first shown to. */
-  bound(server: Owner["server"]): Promise<string | null>;
-  bind(server: Owner["server"], issuer: string): Promise<void>;
-  attempt(owner: Owner, id: string): Promise<Attempt | null>;
+  bound(server: SecretOwner["server"]): Promise<string | null>;
+  bind(server: SecretOwner["server"], issuer: string): Promise<void>;
+  attempt(owner: SecretOwner, id: string): Promise<LoginAttempt | null>;
   /** Older ones of this owner that have run out are gone afterwards. */
-  putAttempt(owner: Owner, id: string, attempt: Attempt): Promise<void>;
+  putAttempt(owner: SecretOwner, id: string, attempt: LoginAttempt): Promise<void>;
   /** True for one of those who ask. */
-  takeAttempt(owner: Owner, id: string): Promise<boolean>;
+  takeAttempt(owner: SecretOwner, id: string): Promise<boolean>;
 }
 
 const GRANT = "oauth ";
@@ -67,10 +67,14 @@ const BOUND = "oauth-issuer";
 const MAX_ISSUER = 2_000;
 
 export function createGrantStore(vault: Vault, now: () => number, loginMs: number): GrantStore {
-  const shared = (server: Owner["server"]): Owner => ({ server, userId: "" });
-  const rowsOf = async (owner: Owner, prefix: string) =>
+  const shared = (server: SecretOwner["server"]): SecretOwner => ({ server, userId: "" });
+  const rowsOf = async (owner: SecretOwner, prefix: string) =>
     (await vault.list(owner)).filter(({ name }) => name.startsWith(prefix));
-  const read = async <T>(owner: Owner, name: string, secretsIn: SecretsIn): Promise<T | null> => {
+  const read = async <T>(
+    owner: SecretOwner,
+    name: string,
+    secretsIn: SecretsIn,
+  ): Promise<T | null> => {
     const row = await vault.get(owner, name, secretsIn);
     return row === null ? null : (JSON.parse(row.value) as T);
   };
@@ -79,7 +83,7 @@ export function createGrantStore(vault: Vault, now: () => number, loginMs: numbe
     async grant(owner) {
       const rows = (await rowsOf(owner, GRANT)).sort((a, b) => b.updatedAt - a.updatedAt);
       const newest = rows[0];
-      return newest === undefined ? null : read<Grant>(owner, newest.name, tokensIn);
+      return newest === undefined ? null : read<OAuthGrant>(owner, newest.name, tokensIn);
     },
     async putGrant(owner, grant) {
       const name = named(GRANT, grant.issuer);
@@ -113,7 +117,7 @@ export function createGrantStore(vault: Vault, now: () => number, loginMs: numbe
     },
     bound: async (server) => (await vault.get(shared(server), BOUND, nothing))?.value ?? null,
     bind: (server, issuer) => vault.put(shared(server), BOUND, issuer, nothing),
-    attempt: (owner, id) => read<Attempt>(owner, LOGIN + id, nothing),
+    attempt: (owner, id) => read<LoginAttempt>(owner, LOGIN + id, nothing),
     async putAttempt(owner, id, attempt) {
       for (const row of await rowsOf(owner, LOGIN))
         if (row.updatedAt < now() - loginMs) await vault.remove(owner, row.name);
@@ -131,7 +135,7 @@ const covers = (registered: string | undefined, wanted: string | undefined): boo
 const named = (prefix: string, issuer: string): string => prefix + issuer.slice(0, MAX_ISSUER);
 
 const tokensIn: SecretsIn = (text) => {
-  const { tokens, client } = JSON.parse(text) as Grant;
+  const { tokens, client } = JSON.parse(text) as OAuthGrant;
   return [tokens.access_token, tokens.refresh_token, tokens.id_token, client?.client_secret].filter(
     (one) => one !== undefined,
   );

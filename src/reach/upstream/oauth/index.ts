@@ -4,14 +4,14 @@ import { AppError } from "../../../contract/errors.ts";
 import type { OAuthSettings, ServerRow } from "../../../storage/store/store.ts";
 import { VERSION } from "../../../util/version.ts";
 import { fillIn } from "../credentials/references.ts";
-import type { Owner, Vault } from "../credentials/vault.ts";
+import type { SecretOwner, Vault } from "../credentials/vault.ts";
 import { urlOf } from "./endpoints.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";
 import { createGrantStore } from "./grant-store.ts";
 import { createLogins, type Challenge, type FullOwner } from "./login.ts";
-import { clientMetadata, type Identity } from "./provider.ts";
+import { clientMetadata, type ClientIdentity } from "./provider.ts";
 import { revoke } from "./revoke.ts";
-import { loginNeeded, openSession, type Session } from "./session.ts";
+import { loginNeeded, openSession, type OAuthSession } from "./session.ts";
 
 export interface OAuthPowers extends FlowPowers {
   readonly vault: Vault;
@@ -26,7 +26,7 @@ export interface OAuthPowers extends FlowPowers {
 
 interface OAuth {
   /** Throws UNAUTHORIZED / upstream_login where a person must log in first. */
-  session(owner: FullOwner, onLost: () => void): Promise<Session>;
+  session(owner: FullOwner, onLost: () => void): Promise<OAuthSession>;
   login(owner: FullOwner, startedBy: string): Promise<URL>;
   /** Whose login a state belongs to, and who began it; throws for any other text. */
   begun(state: string, serverOf: (name: string) => Promise<ServerRow | null>): Promise<BegunLogin>;
@@ -79,10 +79,10 @@ export function openOAuth(p: OAuthPowers): OAuth {
   const grants = createGrantStore(p.vault, p.now, LOGIN_MS);
   const logins = createLogins({ ...p, grants, loginMs: LOGIN_MS });
   const challenges = new Map<string, Challenge & { readonly at: number }>();
-  const keyOf = ({ server, userId }: Owner): string => JSON.stringify([server.name, userId]);
+  const keyOf = ({ server, userId }: SecretOwner): string => JSON.stringify([server.name, userId]);
 
   const remember = (
-    owner: Owner,
+    owner: SecretOwner,
     scope: string | null,
     discovery: OAuthDiscoveryState | null,
   ): void => {
@@ -91,7 +91,7 @@ export function openOAuth(p: OAuthPowers): OAuth {
     if (challenges.size > MAX_CHALLENGES) challenges.delete(challenges.keys().next().value ?? "");
   };
 
-  const identityOf = async (server: ServerRow): Promise<Identity> => {
+  const identityOf = async (server: ServerRow): Promise<ClientIdentity> => {
     const given = settingsOf(server);
     const { clientSecret, privateKey } = given;
     const secrets = {
@@ -218,7 +218,7 @@ export const clientDocument = (documentUrl: string, redirectUrl: string): object
 async function signer(
   { clientId, algorithm }: OAuthSettings,
   privateKey: string | undefined,
-): Promise<Identity["signed"]> {
+): Promise<ClientIdentity["signed"]> {
   if (privateKey === undefined || clientId === undefined) return null;
   const { createPrivateKeyJwtAuth } = await import("@modelcontextprotocol/client");
   return createPrivateKeyJwtAuth({

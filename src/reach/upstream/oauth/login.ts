@@ -5,11 +5,11 @@ import type { OAuthDiscoveryState } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import type { ServerRow } from "../../../storage/store/store.ts";
 import { createSealed, sealingKey } from "../../../util/secrets/sealed.ts";
-import type { Owner } from "../credentials/vault.ts";
+import type { SecretOwner } from "../credentials/vault.ts";
 import { assertWebAddress, refused, urlOf } from "./endpoints.ts";
 import { authorize, overGuard, type FlowPowers } from "./flow.ts";
-import type { Attempt, GrantStore } from "./grant-store.ts";
-import { createProvider, type Identity, type ProviderRole } from "./provider.ts";
+import type { LoginAttempt, GrantStore } from "./grant-store.ts";
+import { createProvider, type ClientIdentity, type ProviderRole } from "./provider.ts";
 
 interface LoginPowers extends FlowPowers {
   readonly grants: GrantStore;
@@ -36,20 +36,25 @@ interface Begun {
 
 interface Logins {
   /** Where the person is to be sent. */
-  begin(owner: FullOwner, me: Identity, startedBy: string, challenge: Challenge): Promise<URL>;
+  begin(
+    owner: FullOwner,
+    me: ClientIdentity,
+    startedBy: string,
+    challenge: Challenge,
+  ): Promise<URL>;
   /** Throws when the state is none of ours. */
   begun(state: string): Begun;
-  attempt(owner: Owner, id: string): Promise<Attempt>;
+  attempt(owner: SecretOwner, id: string): Promise<LoginAttempt>;
   /** Uses the state up, whatever comes of it. */
   end(
     owner: FullOwner,
-    me: Identity,
+    me: ClientIdentity,
     id: string,
     answer: URLSearchParams,
   ): Promise<{ issuer: string }>;
 }
 
-export type FullOwner = Owner & { readonly server: ServerRow };
+export type FullOwner = SecretOwner & { readonly server: ServerRow };
 
 const PURPOSE = "ostiary upstream: login state, v1";
 const STATE = "state";
@@ -156,7 +161,7 @@ const nobody: Omit<ProviderRole, "send"> = {
 };
 
 /** The words of a refusal count only when they come from the right place. */
-async function explain(answer: URLSearchParams, { discovery }: Attempt): Promise<never> {
+async function explain(answer: URLSearchParams, { discovery }: LoginAttempt): Promise<never> {
   const { validateAuthorizationResponseIssuer } = await import("@modelcontextprotocol/client");
   const metadata = discovery.authorizationServerMetadata;
   const iss = answer.get("iss") ?? undefined;

@@ -8,12 +8,12 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import type { OAuthSettings } from "../../../storage/store/store.ts";
-import type { Owner } from "../credentials/vault.ts";
+import type { SecretOwner } from "../credentials/vault.ts";
 import { assertUsable, refused } from "./endpoints.ts";
 import type { GrantStore } from "./grant-store.ts";
 
 /** Settings with their references filled in. */
-export interface Identity extends OAuthSettings {
+export interface ClientIdentity extends OAuthSettings {
   /** Where the authorization server sends people back to; undefined: nobody is sent. */
   readonly redirectUrl: string | undefined;
   /** Where it can read who we are; null: nowhere that it could reach. */
@@ -46,7 +46,7 @@ type Client = StoredOAuthClientInformation | undefined;
 export const clientMetadata = ({
   redirectUrl,
   scope,
-}: Pick<Identity, "redirectUrl" | "scope">): OAuthClientMetadata => ({
+}: Pick<ClientIdentity, "redirectUrl" | "scope">): OAuthClientMetadata => ({
   client_name: "Ostiary",
   redirect_uris: redirectUrl === undefined ? [] : [redirectUrl],
   grant_types:
@@ -56,8 +56,8 @@ export const clientMetadata = ({
 });
 
 export function createProvider(
-  owner: Owner,
-  me: Identity,
+  owner: SecretOwner,
+  me: ClientIdentity,
   grants: GrantStore,
   part: ProviderRole,
 ): OAuthClientProvider {

@@ -1,14 +1,14 @@
 // Revokes the tokens of a login at its authorization server (RFC 7009).
-import type { Grant } from "./grant-store.ts";
+import type { OAuthGrant } from "./grant-store.ts";
 import { assertWebAddress } from "./endpoints.ts";
 import { overGuard, type FlowPowers } from "./flow.ts";
-import type { Identity } from "./provider.ts";
+import type { ClientIdentity } from "./provider.ts";
 
 /** False: it has no place for that, or did not take it. They are forgotten here all the same. */
 export async function revoke(
   serverUrl: string,
-  { issuer, client, tokens }: Grant,
-  me: Identity,
+  { issuer, client, tokens }: OAuthGrant,
+  me: ClientIdentity,
   p: FlowPowers,
 ): Promise<boolean> {
   const { discoverAuthorizationServerMetadata, selectClientAuthMethod } =

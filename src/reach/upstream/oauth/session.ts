@@ -6,11 +6,11 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
-import type { Owner } from "../credentials/vault.ts";
-import type { Grant, GrantStore } from "./grant-store.ts";
-import { createProvider, type Identity } from "./provider.ts";
+import type { SecretOwner } from "../credentials/vault.ts";
+import type { OAuthGrant, GrantStore } from "./grant-store.ts";
+import { createProvider, type ClientIdentity } from "./provider.ts";
 
-export interface Session {
+export interface OAuthSession {
   readonly provider: OAuthClientProvider;
   /** Of the login; another one after every login. */
   readonly version: string;
@@ -34,15 +34,15 @@ const EARLY_MS = 60_000;
 const TURN_MS = 30_000;
 
 export function openSession(
-  owner: Owner,
-  me: Identity,
-  grant: Grant | null,
+  owner: SecretOwner,
+  me: ClientIdentity,
+  grant: OAuthGrant | null,
   p: SessionPowers,
-): Session {
+): OAuthSession {
   const { grants, now } = p;
   const people = me.redirectUrl !== undefined;
   let held = grant;
-  let renewing: Promise<Grant> | null = null;
+  let renewing: Promise<OAuthGrant> | null = null;
   let found: OAuthDiscoveryState | null = null;
   const turn = createTurn();
 
@@ -88,11 +88,12 @@ export function openSession(
     },
   });
 
-  const isGood = (grant: Grant): boolean =>
+  const isGood = (grant: OAuthGrant): boolean =>
     grant.expiresAt === null || grant.expiresAt - EARLY_MS > now();
-  const isOver = (grant: Grant): boolean => grant.expiresAt !== null && grant.expiresAt <= now();
+  const isOver = (grant: OAuthGrant): boolean =>
+    grant.expiresAt !== null && grant.expiresAt <= now();
 
-  const renew = async (): Promise<Grant> => {
+  const renew = async (): Promise<OAuthGrant> => {
     if (people) held = await grants.grant(owner);
     if (held === null && people) throw loginNeeded(owner, null);
     if (held !== null && isGood(held)) return held;
@@ -108,7 +109,7 @@ export function openSession(
     return held;
   };
 
-  const current = <T>(part: (grant: Grant) => T): T | Promise<T> => {
+  const current = <T>(part: (grant: OAuthGrant) => T): T | Promise<T> => {
     if (held !== null && isGood(held)) return part(held);
     renewing ??= renew().finally(() => (renewing = null));
     return renewing.then(part);
@@ -117,14 +118,14 @@ export function openSession(
   return { provider, version: String(grant?.loggedInAt ?? 0), token: () => current(tokenOf) };
 }
 
-const tokensOf = ({ tokens }: Grant): StoredOAuthTokens => tokens;
-const tokenOf = ({ tokens }: Grant): string => tokens.access_token;
+const tokensOf = ({ tokens }: OAuthGrant): StoredOAuthTokens => tokens;
+const tokenOf = ({ tokens }: OAuthGrant): string => tokens.access_token;
 
 /** Is more wanted than was given? Of a grant that does not say, the upstream server knows better. */
 const isWider = (wanted: string | null, given: string | undefined): boolean =>
   given === undefined || (wanted ?? "").split(" ").some((one) => !given.split(" ").includes(one));
 
-const notRenewed = ({ server }: Owner): AppError =>
+const notRenewed = ({ server }: SecretOwner): AppError =>
   new AppError(
     "UNAVAILABLE",
     "upstream_unavailable",
@@ -132,7 +133,7 @@ const notRenewed = ({ server }: Owner): AppError =>
     { remedy: "try again" },
   );
 
-export function loginNeeded({ server, userId }: Owner, scope: string | null): AppError {
+export function loginNeeded({ server, userId }: SecretOwner, scope: string | null): AppError {
   const who = userId === "" ? "an administrator has to log in for all users" : "you have to log in";
   const why = scope === null || scope === "" ? "" : ` It asks for more rights now: ${scope}.`;
   return new AppError(

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { createLines, type Line } from "./lines.ts";
+import { createLines, type MessageLine } from "./lines.ts";
 import { idIn, readMessage } from "./messages.ts";
 
 /** All lines of chunks, as texts; what is too long as its length and ends. */
 function linesOf(chunks: readonly Buffer[], maxBytes = 4_096): string[] {
   const lines = createLines(maxBytes);
   const found: string[] = [];
-  const text = (line: Line): string =>
+  const text = (line: MessageLine): string =>
     line.kind === "line"
       ? line.bytes.toString()
       : `${line.length}:${line.head.slice(0, 5)}…${line.tail.slice(-5)}`;

@@ -2,7 +2,7 @@
 // kept.
 import { release } from "../../../util/release.ts";
 
-export type Line =
+export type MessageLine =
   | { readonly kind: "line"; readonly bytes: Buffer }
   /** Longer than allowed; its beginning and end may still show which request it answers. */
   | {
@@ -12,11 +12,11 @@ export type Line =
       readonly length: number;
     };
 
-export interface Lines {
+export interface MessageLines {
   /** The chunk before must have been used up. */
   feed(chunk: Buffer): void;
   /** The next whole line, good until the next call; null: the chunk is used up. */
-  next(): Line | null;
+  next(): MessageLine | null;
   /** In the middle of a line that is too long already. */
   readonly isSkipping: boolean;
 }
@@ -28,7 +28,7 @@ const FIRST_BYTES = 65_536;
 /** What one long line needed is not kept for all the short ones after it. */
 const KEPT_BYTES = 1_048_576;
 
-export function createLines(maxBytes: number): Lines {
+export function createLines(maxBytes: number): MessageLines {
   let chunk: Buffer | null = null;
   let at = 0;
   let held = Buffer.alloc(0);
@@ -64,11 +64,11 @@ export function createLines(maxBytes: number): Lines {
     release(held);
     held = larger;
   };
-  const flush = (): Line => {
+  const flush = (): MessageLine => {
     const whole = length;
     length = 0;
     if (whole <= maxBytes) return { kind: "line", bytes: trimmed(held.subarray(0, whole)) };
-    const line: Line = {
+    const line: MessageLine = {
       kind: "oversize",
       head: held.toString("latin1", 0, END_BYTES),
       tail,

@@ -13,7 +13,7 @@ import type { Credential } from "../upstream.ts";
 export type StdioSettings = Extract<ServerTransport, { kind: "stdio" }>;
 
 /** What becomes of a folder that a program may write, as long as it runs. */
-export interface HeldFolder {
+export interface ProtectedFolder {
   /** Paths within that cannot be changed, renamed or made. */
   readonly protect: readonly string[];
   /** Once the program has ended; answers the repositories that it had made and that were disarmed. */
@@ -23,7 +23,7 @@ export interface HeldFolder {
 export interface FolderGuard {
   /** Throws when a program that sees the folder would see what the server keeps for itself. */
   requireApart(folder: StdioSettings["folders"][number]): void;
-  hold(path: string): Promise<HeldFolder>;
+  hold(path: string): Promise<ProtectedFolder>;
 }
 
 export interface StdioPowers {
@@ -33,7 +33,7 @@ export interface StdioPowers {
   readonly dataDir: string;
 }
 
-export interface Program {
+export interface ServerProgram {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -71,7 +71,7 @@ export async function startProgram(
   given: StdioSettings,
   credential: Credential,
   p: StdioPowers,
-): Promise<Program> {
+): Promise<ServerProgram> {
   const env = await credential.env();
   if (given.isolation === "none") {
     const { path } = await ownFolder(row, credential.id, p.dataDir, null);
@@ -119,10 +119,10 @@ export async function startProgram(
   return { ...started, ended };
 }
 
-type Held = ReadonlyMap<string, HeldFolder>;
+type Held = ReadonlyMap<string, ProtectedFolder>;
 
 async function holdAll(folders: StdioSettings["folders"], guard: FolderGuard): Promise<Held> {
-  const held = new Map<string, HeldFolder>();
+  const held = new Map<string, ProtectedFolder>();
   try {
     for (const { path, access } of folders)
       if (access === "rw" && !held.has(path)) held.set(path, await guard.hold(path));

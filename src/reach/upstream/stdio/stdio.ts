@@ -3,9 +3,9 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { AppError } from "../../../contract/errors.ts";
 import { createTokenBucket } from "../messages/token-bucket.ts";
-import { createLines, type Line, type Lines } from "./lines.ts";
+import { createLines, type MessageLine, type MessageLines } from "./lines.ts";
 import { idIn, readMessage, type RequestId } from "./messages.ts";
-import { startProgram, type Program, type StdioPowers } from "./process.ts";
+import { startProgram, type ServerProgram, type StdioPowers } from "./process.ts";
 import { watchStderr, type StderrLog } from "./stderr.ts";
 import { isNotification, UNSOLICITED_LIMIT } from "../messages/unsolicited.ts";
 import { UpstreamFault, type ConnectionEvents, type Credential } from "../upstream.ts";
@@ -80,7 +80,7 @@ function secretsIn(
 }
 
 export const createTransport = (
-  program: Program,
+  program: ServerProgram,
   options: { readonly log: StderrLog; readonly maxBytes: number },
 ): StdioTransport => new ProgramTransport(program, options.log, options.maxBytes);
 
@@ -89,10 +89,10 @@ class ProgramTransport implements StdioTransport {
   onerror?: StdioTransport["onerror"];
   onclose?: StdioTransport["onclose"];
   onfault?: StdioTransport["onfault"];
-  readonly #program: Program;
+  readonly #program: ServerProgram;
   readonly #log: StderrLog;
   readonly #maxBytes: number;
-  readonly #lines: Lines;
+  readonly #lines: MessageLines;
   readonly #unsolicited = createTokenBucket(
     UNSOLICITED_LIMIT.burst,
     UNSOLICITED_LIMIT.perSecond,
@@ -112,7 +112,7 @@ class ProgramTransport implements StdioTransport {
   #isClosing = false;
   #isOver = false;
 
-  constructor(program: Program, log: StderrLog, maxBytes: number) {
+  constructor(program: ServerProgram, log: StderrLog, maxBytes: number) {
     this.#program = program;
     this.#log = log;
     this.#maxBytes = maxBytes;
@@ -205,7 +205,7 @@ class ProgramTransport implements StdioTransport {
     this.#isFlooding = false;
   }
 
-  #take(line: Line): void {
+  #take(line: MessageLine): void {
     if (line.kind === "oversize")
       return this.#unusable(
         idIn(line.head, line.tail),

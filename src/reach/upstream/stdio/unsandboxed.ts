@@ -4,7 +4,7 @@ import { homedir, tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../../contract/errors.ts";
 import { quote } from "../../../util/text/quote.ts";
-import type { Program } from "./process.ts";
+import type { ServerProgram } from "./process.ts";
 
 /** From the polite signal to the other. */
 const GRACE_MS = 1_000;
@@ -15,7 +15,7 @@ export async function startUnsandboxed(
   argv: readonly string[],
   env: Readonly<Record<string, string>>,
   cwd: string,
-): Promise<Program> {
+): Promise<ServerProgram> {
   const [program = "", ...rest] = argv;
   const child = spawn(program === "node" ? process.execPath : program, rest, {
     cwd,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { JsonObject } from "../../../contract/call.ts";
 import type {
   CheckResult,
-  Found,
+  FoundEntry,
   FoundSubject,
   RelationTree,
 } from "../../../governance/relations/relation.ts";
@@ -185,7 +185,7 @@ const answerOf = ({ has: answer, missing: words = [] }: CheckResult) => ({
   has: answer,
   missing: [...words],
 });
-const foundOf = (found: Found | FoundSubject) => ({ id: found.id, ...answerOf(found) });
+const foundOf = (found: FoundEntry | FoundSubject) => ({ id: found.id, ...answerOf(found) });
 
 interface Node {
   resource: { type: string; id: string };

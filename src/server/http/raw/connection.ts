@@ -31,7 +31,7 @@ export interface RawReaderLimits {
 
 /** What all connections of one reader share. */
 export interface RawReaderContext extends RawReaderPowers, RawReaderLimits {
-  readonly open: Set<Connection>;
+  readonly open: Set<RawConnection>;
   /** True: responses under way are the last ones. */
   readonly isStopping: boolean;
   serialize(reply: RawReply, isLast: boolean): string;
@@ -45,7 +45,7 @@ const NOTHING = Buffer.alloc(0);
 /** `sending`: the client has not read the response yet. `over`: nothing more is read or answered. */
 type State = "new" | "calling" | "sending" | "idle" | "over";
 
-export class Connection {
+export class RawConnection {
   readonly #socket: Socket;
   readonly #context: RawReaderContext;
   #state: State = "new";

@@ -3,7 +3,7 @@
 import { STATUS_CODES, type Server } from "node:http";
 import type { Socket } from "node:net";
 import {
-  Connection,
+  RawConnection,
   type RawReaderContext,
   type RawReaderLimits,
   type RawReaderPowers,
@@ -23,7 +23,7 @@ const KEEP_ALIVE_BUFFER_MS = 1_000;
 export function openRawReader(server: Server, powers: RawReaderPowers): RawReader {
   const [toHttp] = server.listeners("connection");
   if (!toHttp) throw new Error("the server takes no connections");
-  const open = new Set<Connection>();
+  const open = new Set<RawConnection>();
   const date = currentDate();
   const { keepAliveTimeout, headersTimeout } = server;
   const limits: RawReaderLimits = {
@@ -44,7 +44,7 @@ export function openRawReader(server: Server, powers: RawReaderPowers): RawReade
     toHttp: (socket) => void Reflect.apply(toHttp, server, [socket]),
   };
   server.removeListener("connection", toHttp as () => void);
-  server.on("connection", (socket: Socket) => void new Connection(socket, context));
+  server.on("connection", (socket: Socket) => void new RawConnection(socket, context));
   return {
     stop() {
       isStopping = true;

@@ -4,8 +4,13 @@ import { bucketOf } from "../buckets.ts";
 import type { Flat } from "../group.ts";
 import { readItems } from "../message.ts";
 import type { ErrorTextIndex } from "../error-texts.ts";
-import { COLUMNS, END_COLUMNS, type Ended, type Started } from "../execution-fields.ts";
-import { apply, type Change, type Changes } from "../projection.ts";
+import {
+  COLUMNS,
+  END_COLUMNS,
+  type EndedExecution,
+  type StartedExecution,
+} from "../execution-fields.ts";
+import { apply, type ExecutionChange, type ExecutionChanges } from "../projection.ts";
 import { rollupStatus } from "../rollups.ts";
 import { DAY_HOURS, dayRow, HOUR_MS } from "../tables/tables.ts";
 import { settles, usesOf } from "../tally.ts";
@@ -15,7 +20,7 @@ const ARGUMENTS = 18;
 /** The first is what it answers: the number before the first event of the group. */
 export const APPEND_GROUP = `call append_group(null, ${Array.from({ length: ARGUMENTS }, (_, i) => `$${i + 1}`).join(", ")})`;
 
-export interface Group {
+export interface WriteGroup {
   readonly events: number;
   /** From `assumed` on, in the order of the procedure. */
   readonly values: readonly unknown[];
@@ -27,9 +32,9 @@ export function groupOf(
   assumed: number,
   instanceId: string,
   errorTexts: Pick<ErrorTextIndex, "seqOf">,
-): Group {
+): WriteGroup {
   const columns: (string | number | null)[][] = Array.from({ length: 8 }, () => []);
-  const changes: Changes = new Map();
+  const changes: ExecutionChanges = new Map();
   let events = 0;
   readItems(flat, {
     event(event, effect) {
@@ -47,7 +52,7 @@ export function groupOf(
 }
 
 function effectsOf(
-  changes: Iterable<Change>,
+  changes: Iterable<ExecutionChange>,
   errorTexts: Pick<ErrorTextIndex, "seqOf">,
 ): unknown[] {
   const [starts, ends, counted, budgets]: object[][] = [[], [], [], []];
@@ -70,19 +75,19 @@ const jsonOf = (rows: object[] | undefined): string | null =>
 /** The procedure sets `start_seq` from `seq`. */
 const SENT = COLUMNS.filter(({ name }) => name !== "start_seq");
 
-function startRow(id: string, start: Started, end: Ended | null): object {
+function startRow(id: string, start: StartedExecution, end: EndedExecution | null): object {
   const row: Record<string, unknown> = { id };
   for (const { name, start: key } of SENT) if (key !== null) row[name] = start[key];
   return end ? Object.assign(row, endRow(id, end)) : row;
 }
 
-function endRow(id: string, end: Ended): object {
+function endRow(id: string, end: EndedExecution): object {
   const row: Record<string, unknown> = { id };
   for (const { name, end: key } of END_COLUMNS) if (key !== null) row[name] = end[key];
   return row;
 }
 
-function countedRow(id: string, end: Ended) {
+function countedRow(id: string, end: EndedExecution) {
   const hour = Math.floor(end.startMs / HOUR_MS);
   return {
     id,

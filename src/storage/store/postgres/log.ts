@@ -6,7 +6,7 @@ import type { Client, QueryConfig, QueryResult } from "pg";
 import { PROBE } from "../database.ts";
 import { groups, type Flat, type Pace, type Result } from "../group.ts";
 import { appender } from "../message.ts";
-import { APPEND_GROUP, groupOf, type Group } from "./group.ts";
+import { APPEND_GROUP, groupOf, type WriteGroup } from "./group.ts";
 import { createErrorTextIndex } from "../error-texts.ts";
 import { LogUnwritable, NO_INSTANCE, type Store, type StoreOptions } from "../store.ts";
 
@@ -83,7 +83,7 @@ export function postgresLog(connect: () => Promise<Client>, options: StoreOption
    * Sent again where the connection was lost, and so was the answer: the group's number keeps it from being written
    * twice.
    */
-  async function write(group: Group): Promise<number> {
+  async function write(group: WriteGroup): Promise<number> {
     const values = [TURN, writerId, groupNo, instanceId, ...group.values];
     for (const began = performance.now(); ; await sleep(AGAIN_AFTER_MS)) {
       const sentAt = performance.now();

@@ -3,19 +3,19 @@
 import { escapeLiteral } from "pg";
 import { bind } from "../bind.ts";
 
-export interface Statement {
+export interface PostgresStatement {
   readonly sql: string;
   readonly parameters: readonly unknown[];
 }
 
-export const inOneMessage = (statements: readonly Statement[]): string =>
+export const inOneMessage = (statements: readonly PostgresStatement[]): string =>
   statements.map(inlined).join(";\n");
 
 /** Text and names in quotes are passed over; what is left of `$1` is a parameter. */
 const PARAMETER = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\d+)/g;
 
 /** Each value as a quoted literal: its type is found by its place, as a parameter's would be. */
-function inlined({ sql, parameters }: Statement): string {
+function inlined({ sql, parameters }: PostgresStatement): string {
   return sql.replace(PARAMETER, (found, index: string | undefined) => {
     if (index === undefined) return found;
     const place = Number(index) - 1;

@@ -6,7 +6,7 @@ import type { Database } from "../database.ts";
 import { postgresDialect } from "../dialect.ts";
 import { migrate } from "./migrate.ts";
 import { LOG_LOCK_MS, LOG_MS, LOG_STATEMENT_MS, postgresLog } from "./log.ts";
-import { inOneMessage, type Statement } from "./message.ts";
+import { inOneMessage, type PostgresStatement } from "./message.ts";
 import { queries } from "../queries/index.ts";
 import { postgresRebuild } from "./rebuild.ts";
 import { rebuilding } from "../rebuild.ts";
@@ -131,7 +131,7 @@ function parserOf(...[oid, format]: Parameters<typeof pg.types.getTypeParser>): 
 /** All of it in one message: locks are never held while we think, or freeze. */
 async function transaction(
   pool: pg.Pool,
-  statements: readonly Statement[],
+  statements: readonly PostgresStatement[],
   turn?: string,
 ): Promise<Row[][]> {
   // Held until the end; the statements after it see what the one before it committed.

@@ -11,7 +11,7 @@ import {
   type Column,
 } from "../execution-fields.ts";
 import type { Flat } from "../group.ts";
-import type { Change, Changes } from "../projection.ts";
+import type { ExecutionChange, ExecutionChanges } from "../projection.ts";
 import { rollupsOf } from "../rollups.ts";
 import type { RollupsTable } from "../tables/tables.ts";
 
@@ -48,7 +48,7 @@ const addRollup = (table: string) => `insert into ${table}
 
 export interface PostgresProjection {
   /** Answers the changes that were taken: not those of executions that had ended before. */
-  write(on: ClientBase, changes: Changes): Promise<Change[]>;
+  write(on: ClientBase, changes: ExecutionChanges): Promise<ExecutionChange[]>;
   /** The transaction of what was written has failed. */
   undone(): void;
 }

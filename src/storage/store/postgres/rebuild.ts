@@ -10,7 +10,7 @@ import {
   STRETCH,
   type EventRow,
   type RebuildSteps,
-  type Step,
+  type RebuildStep,
 } from "../rebuild.ts";
 
 /** Held by the connection: one rebuild at a time, of all instances. */
@@ -52,7 +52,7 @@ export async function postgresRebuild(connect: () => Promise<Client>): Promise<R
     return { oldest: found.rows[0]?.oldest ?? 0, head: found.rows[0]?.head ?? 0 };
   }
 
-  async function stretch(after: number): Promise<Step> {
+  async function stretch(after: number): Promise<RebuildStep> {
     const { head } = await ends();
     const found = await on.query<EventRow>(
       `select ${EVENT_COLUMNS} from events where seq > $1 and seq <= $2 and execution_id is not null order by seq limit $3`,

@@ -8,9 +8,9 @@ import type { HistoryAgreement, HistoryQuestion } from "../rows/ledger.ts";
 import {
   COLUMNS,
   type Column,
-  type Ended,
+  type EndedExecution,
   type ExecutionsTable,
-  type Started,
+  type StartedExecution,
 } from "../execution-fields.ts";
 import { project } from "../projection.ts";
 import type { Action, LedgerRow, Store } from "../store.ts";
@@ -193,9 +193,14 @@ const OF_END = COMPARED.filter(({ end }) => end !== null);
 const OF_END_ALONE = OF_END.filter(({ start }) => start === null);
 
 const stored = (row: Row, { name }: Column): unknown => row[name as keyof Row];
-const started = (start: Started, { start: key }: Column): unknown => key && start[key];
+const started = (start: StartedExecution, { start: key }: Column): unknown => key && start[key];
 
-function startAgrees(start: Started, { seq }: LedgerRow, row: Row, older: boolean): boolean {
+function startAgrees(
+  start: StartedExecution,
+  { seq }: LedgerRow,
+  row: Row,
+  older: boolean,
+): boolean {
   // What a row keeps of its first event, whatever comes later.
   if (row.seq === seq && KEPT.some((column) => stored(row, column) !== started(start, column)))
     return false;
@@ -216,7 +221,7 @@ function startAgrees(start: Started, { seq }: LedgerRow, row: Row, older: boolea
 const isUnended = (row: Row): boolean =>
   OF_END_ALONE.every((column) => stored(row, column) === null);
 
-function endAgrees(end: Ended, { seq }: LedgerRow, row: Row, older: boolean): boolean {
+function endAgrees(end: EndedExecution, { seq }: LedgerRow, row: Row, older: boolean): boolean {
   // The first end wins.
   if (row.end_seq !== seq) return row.end_seq !== null && row.end_seq < seq;
   return OF_END.every((column) =>

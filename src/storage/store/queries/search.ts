@@ -5,7 +5,14 @@ import type { CancelReason } from "../../../contract/call.ts";
 import { bucketOf, count } from "../buckets.ts";
 import type { Database } from "../database.ts";
 import { rollupStatus } from "../rollups.ts";
-import type { EndBody, Found, HistoryFilter, HistoryPage, RowKey, SearchFilter } from "../store.ts";
+import type {
+  EndBody,
+  FoundRecords,
+  HistoryFilter,
+  HistoryPage,
+  RowKey,
+  SearchFilter,
+} from "../store.ts";
 import type { RollupStatus } from "../tables/tables.ts";
 import { tallyParts } from "./parts.ts";
 import { searchErrors } from "./search-errors.ts";
@@ -37,7 +44,7 @@ export async function search(
   database: Database,
   { traceId, errorText, ...filter }: SearchFilter,
   { limit, offset = 0, after }: HistoryPage,
-): Promise<Omit<Found, "rows"> & { readonly seqs: number[] }> {
+): Promise<Omit<FoundRecords, "rows"> & { readonly seqs: number[] }> {
   const text = errorText?.toLowerCase();
   const { userId } = filter;
   const { matches, searched, of, goOn } = await (traceId !== undefined
@@ -56,7 +63,7 @@ async function keyOf({ history }: Database, seq: number): Promise<RowKey | null>
   return (await row.where("seq", "=", seq).executeTakeFirst()) ?? null;
 }
 
-function sumOf(matches: readonly Match[]): Pick<Found, "figures" | "durations"> {
+function sumOf(matches: readonly Match[]): Pick<FoundRecords, "figures" | "durations"> {
   const parts = tallyParts(false);
   for (const { status, ms } of matches) {
     if (status === null) continue;

@@ -81,7 +81,7 @@ export interface RowKey {
   readonly id: string;
 }
 
-export interface Found {
+export interface FoundRecords {
   readonly rows: AuditedRecord[];
   /** Where the next page begins; null when everything was looked at. */
   readonly next: RowKey | null;
@@ -171,7 +171,7 @@ export interface ExecutionStore {
   get(id: string): Promise<AuditedRecord | null>;
   /** Newest first. */
   list(filter: HistoryFilter, page: HistoryPage): Promise<AuditedRecord[]>;
-  search(filter: SearchFilter, page: HistoryPage): Promise<Found>;
+  search(filter: SearchFilter, page: HistoryPage): Promise<FoundRecords>;
   figures(filter: HistoryFilter): Promise<Figures>;
   stats(filter: HistoryFilter, options?: { perUser?: boolean }): Promise<Stats>;
   /** Hours and days are read from the rollups, whole ones; minutes from rows, the newest ones. */

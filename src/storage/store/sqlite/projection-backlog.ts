@@ -4,7 +4,7 @@
 // from the log again. Writing something twice does no harm: a row takes a start and an end once.
 import type { DatabaseSync } from "node:sqlite";
 import { bind } from "../bind.ts";
-import type { Change, Changes } from "../projection.ts";
+import type { ExecutionChange, ExecutionChanges } from "../projection.ts";
 import { changesOf, EVENT_COLUMNS, STRETCH, type EventRow } from "../rebuild.ts";
 import { tally } from "../tally.ts";
 import { projectionWriter } from "./write-projection.ts";
@@ -24,7 +24,7 @@ const ADD_USAGE = `insert into usage (tenant_id, period, metric, used) values (?
 const SETTLE_RESERVATION = "delete from reservations where execution_id = ?";
 
 interface Open {
-  readonly change: Change;
+  readonly change: ExecutionChange;
   /** When it came here, on the clock of `performance`. */
   readonly at: number;
 }
@@ -33,7 +33,7 @@ interface Open {
 interface State {
   /** Calls that have not ended, in the order of their numbers. */
   readonly open: Map<string, Open>;
-  readonly ended: Change[];
+  readonly ended: ExecutionChange[];
   /** The newest event that is here or written. */
   readonly head: number;
   /** Events after this one, up to `head`, may be of another process that has opened the file. */
@@ -73,7 +73,7 @@ export class ProjectionBacklog {
   }
 
   /** What a group did that is durable: its events came after `before` and end with `head`. */
-  add(changes: Changes, before: number, head: number, now: number): void {
+  add(changes: ExecutionChanges, before: number, head: number, now: number): void {
     const { open, ended, ...state } = this.#state;
     const foreignAfter = state.foreignAfter ?? (before > state.head ? state.head : null);
     this.#state = { open, ended, head, foreignAfter };
@@ -151,7 +151,7 @@ export class ProjectionBacklog {
     }
   }
 
-  #project(changes: Iterable<Change>): void {
+  #project(changes: Iterable<ExecutionChange>): void {
     const budgets = tally();
     for (const change of this.#projection.write(changes)) budgets.add(change);
     for (const u of budgets.sums())

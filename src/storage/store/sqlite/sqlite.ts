@@ -10,7 +10,7 @@ import { PROBE, type Database } from "../database.ts";
 import { sqliteDialect, type Execute } from "../dialect.ts";
 import { migrationsFor, pending, type Applied } from "../migrations/index.ts";
 import { queries } from "../queries/index.ts";
-import { rebuilding, type Step } from "../rebuild.ts";
+import { rebuilding, type RebuildStep } from "../rebuild.ts";
 import { HistoryBehind, NO_INSTANCE, type Store, type StoreOptions } from "../store.ts";
 import { createWatchedFiles } from "../../../util/files/watched-files.ts";
 import type { HistoryTables, Tables } from "../tables/tables.ts";
@@ -42,9 +42,9 @@ export async function openSqlite(name: string, options: StoreOptions): Promise<S
     batch: (list) => writer.batch(list.map((query) => query.compile())),
     rebuild: rebuilding(async () => ({
       begin: async () => (await writer.step("begin", 0, 0))["oldest"] ?? 0,
-      stretch: async (after) => (await writer.step("stretch", after, 0)) as unknown as Step,
+      stretch: async (after) => (await writer.step("stretch", after, 0)) as unknown as RebuildStep,
       finish: async (after, oldest) =>
-        (await writer.step("finish", after, oldest)) as unknown as Step,
+        (await writer.step("finish", after, oldest)) as unknown as RebuildStep,
       abandon: async () => void (await writer.step("abandon", 0, 0)),
     })),
   };

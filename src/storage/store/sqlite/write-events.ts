@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { bind } from "../bind.ts";
 import type { Chains, Head } from "../chain.ts";
 import { errcodeOf, failure, type Result } from "../group.ts";
-import { apply, type Changes, type Effect } from "../projection.ts";
+import { apply, type ExecutionChanges, type EventEffect } from "../projection.ts";
 import type { LogEvent } from "../store.ts";
 
 const INSERT_EVENT = `insert into events
@@ -22,9 +22,9 @@ export interface EventWriter {
   /** Writes the event under this number, or says why it cannot be stored. */
   write(
     event: LogEvent,
-    effect: Effect | null,
+    effect: EventEffect | null,
     seq: number,
-    changes: Changes,
+    changes: ExecutionChanges,
     chains: Chains,
   ): Result;
   /** Stores where the chains end now. */

@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { Chains } from "../chain.ts";
 import type { Flat, Result } from "../group.ts";
 import { readItems } from "../message.ts";
-import type { Changes } from "../projection.ts";
+import type { ExecutionChanges } from "../projection.ts";
 import { ProjectionBacklog } from "./projection-backlog.ts";
 import { rebuilder } from "./rebuild.ts";
 import { createBatchWriter } from "./write-batch.ts";
@@ -42,7 +42,7 @@ export function groupWriter(db: DatabaseSync, instanceId: string): GroupWriter {
     begin.run();
     try {
       const results: Result[] = [];
-      const changes: Changes = new Map();
+      const changes: ExecutionChanges = new Map();
       const chains = new Chains(instanceId, events.headOf);
       const before = events.lastSeq();
       let seq = before;

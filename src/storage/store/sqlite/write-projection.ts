@@ -10,9 +10,9 @@ import {
   putStartValues,
   restartAssignments,
   type Column,
-  type Ended,
+  type EndedExecution,
 } from "../execution-fields.ts";
-import type { Change } from "../projection.ts";
+import type { ExecutionChange } from "../projection.ts";
 import type { Flat } from "../group.ts";
 import { rollupsOf } from "../rollups.ts";
 import type { RollupsTable } from "../tables/tables.ts";
@@ -31,7 +31,7 @@ const addRollup = (table: string) => `insert into ${table}
 
 export interface ProjectionWriter {
   /** Answers what was taken of the changes: no start that is there, no end of what had ended before. */
-  write(changes: Iterable<Change>): Change[];
+  write(changes: Iterable<ExecutionChange>): ExecutionChange[];
   /** The transaction of what was written has failed. */
   undone(): void;
 }
@@ -54,7 +54,7 @@ export function projectionWriter(
 
   // The values were checked when the event was taken, and the columns have the types of the numbers: they are bound
   // as they are.
-  function take(change: Change): Change | null {
+  function take(change: ExecutionChange): ExecutionChange | null {
     const { id, start, end } = change;
     if (end) end.errorSeq = errorTexts.seqOf(end);
     if (start) {
@@ -85,8 +85,8 @@ export function projectionWriter(
 
   return {
     write(changes) {
-      const taken: Change[] = [];
-      const ended: Ended[] = [];
+      const taken: ExecutionChange[] = [];
+      const ended: EndedExecution[] = [];
       for (const change of changes) {
         const part = take(change);
         if (!part) continue;

@@ -4,13 +4,13 @@ import {
   groups,
   SETTLE,
   StatementFailed,
-  type Answer,
+  type CommitAnswer,
   type Flat,
   type HistoryFault,
   type OnCommit,
   type Pace,
   type Result,
-  type Settled,
+  type HistorySettled,
 } from "../group.ts";
 import { appender, putBatch, putStep, type Statement } from "../message.ts";
 import type { WatchedFiles } from "../../../util/files/watched-files.ts";
@@ -87,7 +87,7 @@ export function openWriter(
     const rest = (): void => {
       if (inFlight.length === 0 && readers.length === 0) opened.unref();
     };
-    opened.on("message", (message: Answer | Settled | HistoryFault) => {
+    opened.on("message", (message: CommitAnswer | HistorySettled | HistoryFault) => {
       if ("historyFault" in message) {
         historyFault = message.historyFault;
         if (historyFault !== null)

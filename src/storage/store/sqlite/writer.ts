@@ -6,10 +6,10 @@ import { openConnection } from "../connection.ts";
 import {
   failure,
   SETTLE,
-  type Answer,
+  type CommitAnswer,
   type Flat,
   type HistoryFault,
-  type Settled,
+  type HistorySettled,
 } from "../group.ts";
 import { groupWriter } from "./write-group.ts";
 import type { WriterData } from "./writer-client.ts";
@@ -52,7 +52,7 @@ function take(messages: readonly Message[]): void {
   const asked = messages.filter((message) => message === SETTLE).length;
   const isLast = messages.includes(null);
   if (asked > 0 || isLast) history.follow(true);
-  if (asked > 0) port.postMessage({ settled: asked } satisfies Settled);
+  if (asked > 0) port.postMessage({ settled: asked } satisfies HistorySettled);
   if (!isLast) return;
   history.end();
   const close = (): void => {
@@ -121,7 +121,7 @@ function receive(): Message | undefined {
   return (receiveMessageOnPort(port) as { message: Message } | undefined)?.message;
 }
 
-function answerTo(flats: readonly (readonly Flat[])[]): Answer {
+function answerTo(flats: readonly (readonly Flat[])[]): CommitAnswer {
   try {
     const results = log.write(flats.length === 1 ? (flats[0] ?? []) : flats.flat());
     wait(PATIENT_MS);

@@ -13,7 +13,7 @@ import {
   T0,
   type Sample,
 } from "./samples.suite.ts";
-import type { EndBody, Found, HistoryPage, SearchFilter, Store } from "../store.ts";
+import type { EndBody, FoundRecords, HistoryPage, SearchFilter, Store } from "../store.ts";
 
 interface Failed extends Sample, Partial<Pick<EndBody, "error" | "errorCode" | "errorReason">> {}
 
@@ -37,7 +37,7 @@ export function searchSuite(store: () => Store, ground: () => Ground): void {
   const search = (
     filter: Partial<SearchFilter>,
     page: HistoryPage = { limit: 50 },
-  ): Promise<Found> => store().executions.search({ ...ANN, ...filter }, page);
+  ): Promise<FoundRecords> => store().executions.search({ ...ANN, ...filter }, page);
   const found = async (errorText: string, filter: Partial<SearchFilter> = {}) =>
     ids((await search({ errorText, ...filter })).rows).join(" ");
 

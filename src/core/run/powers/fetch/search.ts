@@ -1,7 +1,7 @@
 // The configured search provider, called through the egress guard: only its own address is reached.
 import type { Egress, EgressRules } from "../../../../reach/egress/egress.ts";
 import { AppError } from "../../../../contract/errors.ts";
-import type { Ask, SearchProvider } from "../../../../reach/web-search/web-search.ts";
+import type { SendRequest, SearchProvider } from "../../../../reach/web-search/web-search.ts";
 import type { FetchPower } from "../../../../contract/powers/web.ts";
 
 export type SearchPower = Pick<FetchPower, "search">;
@@ -19,7 +19,7 @@ export function searchPower({ egress, provider, rulesFor }: SearchPowerSettings)
     async search(query) {
       const chosen = await provider();
       if (!chosen) throw notConfigured();
-      const ask: Ask = async ({ url, method, headers, body }) => {
+      const ask: SendRequest = async ({ url, method, headers, body }) => {
         const request = {
           url,
           method,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { FilesPower } from "../../../../contract/powers/files.ts";
 import { copyWith } from "./copy.ts";
 import { conflict, failed, forbidden, noSuchPath } from "./fault.ts";
-import { locate, withEntry, type Entry, type FileContext } from "./place.ts";
+import { locate, withEntry, type FolderEntry, type FileContext } from "./place.ts";
 import { removeWith } from "./remove.ts";
 import { isRepositoryAt } from "./repository.ts";
 import { requireOutside, walkTree } from "./tree.ts";
@@ -38,8 +38,8 @@ interface Wanted {
 async function moveEntry(
   context: FileContext,
   { from, to, overwrite }: Wanted,
-  here: Entry,
-  there: Entry,
+  here: FolderEntry,
+  there: FolderEntry,
 ): Promise<"moved" | "overwritten" | "other device"> {
   const [stat, before] = [await here.look(), await there.look()];
   if (!stat) throw noSuchPath(from);
@@ -92,8 +92,8 @@ function requireMovable(given: string, stat: BigIntStats): void {
 async function judgeTree(
   context: FileContext,
   { from, to }: Pick<Wanted, "from" | "to">,
-  here: Entry,
-  there: Entry,
+  here: FolderEntry,
+  there: FolderEntry,
 ): Promise<void> {
   requireOutside(to, here.real, there.real);
   const { paths } = context;

@@ -88,7 +88,7 @@ async function stillThere(
 }
 
 /** An entry of an opened folder: the folder cannot be swapped under it any more. */
-export interface Entry {
+export interface FolderEntry {
   readonly name: string;
   /** The path that the rules check. */
   readonly real: string;
@@ -112,7 +112,7 @@ export async function withEntry<T>(
   given: string,
   located: Located,
   { access, make = false }: { access: Access; make?: boolean },
-  use: (entry: Entry) => Promise<T>,
+  use: (entry: FolderEntry) => Promise<T>,
 ): Promise<T> {
   const { paths } = context;
   if (access === "write" && paths.isRoot(located.path))

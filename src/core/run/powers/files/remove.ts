@@ -2,7 +2,7 @@ import { rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { FilesPower } from "../../../../contract/powers/files.ts";
 import { forbidden, noSuchPath } from "./fault.ts";
-import { locate, withEntry, type Entry, type FileContext } from "./place.ts";
+import { locate, withEntry, type FolderEntry, type FileContext } from "./place.ts";
 import { isRepositoryAt } from "./repository.ts";
 import { typeOf } from "./stat.ts";
 import { walkTree, type TreeEntry } from "./tree.ts";
@@ -34,7 +34,7 @@ export const removeWith =
 async function empty(
   context: FileContext,
   given: string,
-  top: Entry,
+  top: FolderEntry,
 ): Promise<{ files: number; bytes: number }> {
   const requireAllowed = async ({ within, stat, reach }: TreeEntry): Promise<void> => {
     const isOwn = stat.isDirectory() && (await isRepositoryAt(reach));

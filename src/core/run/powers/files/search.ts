@@ -14,7 +14,7 @@ import { requireOwnLinks } from "./owner.ts";
 import { filesThatMatch } from "./ripgrep.ts";
 import type { SearchThreads } from "./search-threads.ts";
 
-export interface SearchSettings {
+export interface FileSearchSettings {
   /** The caller: no single one gets all threads. */
   readonly owner: string;
   readonly threads: SearchThreads;
@@ -30,7 +30,7 @@ const BATCH_BYTES = 8_388_608;
 const DEPTH = 100;
 
 export const searchWith =
-  (context: FileContext, settings: SearchSettings): FilesPower["search"] =>
+  (context: FileContext, settings: FileSearchSettings): FilesPower["search"] =>
   async (path, query) => {
     const located = await locate(context, path, "read");
     const invalid = (message: string, at: number): Error =>

@@ -9,7 +9,7 @@ import { quote } from "../../../../util/text/quote.ts";
 import { CREATE_FLAGS, READ_FLAGS } from "./descriptor.ts";
 import { changed, conflict, forbidden, sizeExceeded } from "./fault.ts";
 import { giveToOwner } from "./owner.ts";
-import { locate, requireKind, withEntry, type Entry, type FileContext } from "./place.ts";
+import { locate, requireKind, withEntry, type FolderEntry, type FileContext } from "./place.ts";
 import { piecesOf } from "./read.ts";
 
 const NEW_MODE = 0o644;
@@ -69,7 +69,7 @@ async function replace(
   context: FileContext,
   given: string,
   shown: string,
-  entry: Entry,
+  entry: FolderEntry,
   source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   plan: Plan,
 ): Promise<Written> {
@@ -108,7 +108,7 @@ async function replace(
 async function settle(
   context: FileContext,
   given: string,
-  entry: Entry,
+  entry: FolderEntry,
   temporary: string,
   before: BigIntStats | null,
   mode: Plan["mode"],
@@ -143,7 +143,7 @@ const same = (a: BigIntStats | null, b: BigIntStats | null): boolean =>
     a.mtimeNs === b.mtimeNs);
 
 /** Where a rule names something below, a file or link here would circumvent it. */
-export function requireFilePlace({ paths }: FileContext, given: string, entry: Entry): void {
+export function requireFilePlace({ paths }: FileContext, given: string, entry: FolderEntry): void {
   const rule = paths.foldersOnly(entry.real);
   if (rule)
     throw forbidden(
@@ -156,7 +156,7 @@ export function requireFilePlace({ paths }: FileContext, given: string, entry: E
 async function* previous(
   context: FileContext,
   given: string,
-  entry: Entry,
+  entry: FolderEntry,
   before: BigIntStats,
   limit = context.rules.maxWriteBytes,
 ): AsyncGenerator<Buffer> {
@@ -174,7 +174,7 @@ async function* previous(
 export async function hashOf(
   context: FileContext,
   given: string,
-  entry: Entry,
+  entry: FolderEntry,
   stat: BigIntStats,
 ): Promise<string> {
   const hash = createHash("sha256");

@@ -16,7 +16,7 @@ export const thisMachine = (): Machine => ({
   logFiles: ["/var/log/syslog", "/var/log/messages"],
 });
 
-export interface Reading {
+export interface ProgramToRead {
   readonly program: string;
   readonly args: readonly string[];
   readonly limitMs: number;
@@ -38,7 +38,7 @@ const MAX_ERROR_CHARS = 2_000;
 /** Runs a program without a shell and reads its output line by line; however it ends, the program is gone then. */
 export function readProgram(
   machine: Machine,
-  r: Reading,
+  r: ProgramToRead,
   signal: AbortSignal,
 ): Promise<ProgramEnd> {
   // Messages are read, so they must be the untranslated ones.

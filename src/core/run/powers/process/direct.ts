@@ -2,7 +2,7 @@
 import { chmod, lstat, mkdtemp, open, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { PathRules } from "../../../../governance/rules/governance.ts";
-import type { Changes } from "./merge.ts";
+import type { MergedChanges } from "./merge.ts";
 import { disarmNew, repositoriesIn, submodulesOf } from "./repositories.ts";
 import { FILE_FLAGS, FOLDER_FLAGS, treeOf, type EntryState } from "./tree.ts";
 
@@ -114,8 +114,8 @@ export async function collect(
   pathRules: PathRules,
   before: WorkspaceScan,
   options: { maxEntries: number; signal: AbortSignal; aside: string },
-): Promise<Changes> {
-  const changes: Changes = { written: [], removed: [], refused: [] };
+): Promise<MergedChanges> {
+  const changes: MergedChanges = { written: [], removed: [], refused: [] };
   // First of all, and even if the rest fails.
   const disarmed = await disarmNew(root, before.repositories);
   for (const path of disarmed) changes.refused.push({ path, reason: "path_forbidden" });

@@ -7,7 +7,7 @@ import type { FilesPower } from "../../../../contract/powers/files.ts";
 import type { Copied } from "./copy.ts";
 import { FILE_FLAGS, stateOf, treeOf, type EntryState } from "./tree.ts";
 
-export interface Changes {
+export interface MergedChanges {
   readonly written: { path: string; bytes: number }[];
   readonly removed: string[];
   readonly refused: { path: string; reason: string }[];
@@ -26,8 +26,8 @@ export interface MergeOptions {
 /** Patterns are written by people: more than this is a mistake. */
 const MAX_CHANGES = 10_000;
 
-export async function merge(o: MergeOptions): Promise<Changes> {
-  const changes: Changes = { written: [], removed: [], refused: [] };
+export async function merge(o: MergeOptions): Promise<MergedChanges> {
+  const changes: MergedChanges = { written: [], removed: [], refused: [] };
   const { entries: after, complete } = await treeOf(o.copy, o);
   if (!complete) {
     changes.refused.push({ path: ".", reason: "too_many_files" });
@@ -56,7 +56,7 @@ function linkedWithin(after: ReadonlyMap<string, EntryState>): (seen: EntryState
 
 async function attempt(
   within: string,
-  { refused }: Changes,
+  { refused }: MergedChanges,
   act: () => Promise<void>,
 ): Promise<void> {
   try {
@@ -72,7 +72,7 @@ async function takeOver(
   seen: EntryState,
   isInside: boolean,
   o: MergeOptions,
-  changes: Changes,
+  changes: MergedChanges,
 ): Promise<void> {
   const known = o.before.get(within);
   const now = await look(join(o.workspace, within));
@@ -94,7 +94,7 @@ async function takeOver(
   changes.written.push({ path: within, bytes: bytes.length });
 }
 
-async function takeAway(within: string, o: MergeOptions, changes: Changes): Promise<void> {
+async function takeAway(within: string, o: MergeOptions, changes: MergedChanges): Promise<void> {
   const known = o.before.get(within)?.original;
   const now = await look(join(o.workspace, within));
   if (!now || !known) return;

@@ -9,7 +9,7 @@ import type { FilesPower } from "../../../../contract/powers/files.ts";
 import type { ProcessJob } from "../../../../contract/powers/process.ts";
 import { copyTree, type CopyLimits, type User } from "./copy.ts";
 import { collect, isOpenTo, isPassable, removeAll, scanWorkspace } from "./direct.ts";
-import { merge, type Changes } from "./merge.ts";
+import { merge, type MergedChanges } from "./merge.ts";
 import { namedBelow } from "./named.ts";
 import { disarmNew } from "./repositories.ts";
 
@@ -31,7 +31,7 @@ export interface Placed {
   readonly owner: User | null;
   readonly isCopy: boolean;
   /** Of a job that may write: what it changed, once it has ended. A job that was stopped changes nothing. */
-  collect(end: { readonly stopped: boolean }): Promise<Changes>;
+  collect(end: { readonly stopped: boolean }): Promise<MergedChanges>;
   discard(): void;
 }
 
@@ -54,7 +54,7 @@ export interface WorkspaceLimits extends CopyLimits {
 /** What is known about the workspace of a run under way, for a server that finds it after a crash. */
 export const JOURNAL = "repositories.json";
 const NEVER = new AbortController().signal;
-const NOTHING: Changes = { written: [], removed: [], refused: [] };
+const NOTHING: MergedChanges = { written: [], removed: [], refused: [] };
 
 export async function placeWorkspace(p: Placing): Promise<Placed> {
   if (p.access === "none")
@@ -105,7 +105,7 @@ async function copied(root: string, p: Placing): Promise<Placed> {
     const mayRead = (within: string): boolean => pathRules.allows(join(root, within), "read");
     const before = await copyTree(root, copy, { user: owner, limits, mayRead, signal });
     const mounts = [{ host: copy, at: INSIDE, access: p.access === "ro" ? "ro" : "rw" }] as const;
-    const mergeBack = (): Promise<Changes> =>
+    const mergeBack = (): Promise<MergedChanges> =>
       merge({
         workspace: root,
         copy,
