@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { programNotes, programOutput } from "./shared/program-output.ts";
+import { programNotes, programOutput, programOutputShape } from "./shared/program-output.ts";
 import type { ToolPowers } from "../../contract/powers.ts";
 import { defineTool, toolError } from "../../contract/tool.ts";
 
@@ -55,18 +55,7 @@ export default defineTool({
       .describe("Let it reach public hosts through the egress guard; a person may be asked."),
   }),
   output: z.strictObject({
-    stdout: z.string().describe("The first 51,200 bytes."),
-    stderr: z.string().describe("The first 51,200 bytes; lines beginning with [ostiary] are ours."),
-    exitCode: z.int().describe("-1 when it did not end by itself."),
-    signal: z.string().optional().describe("The signal that ended it."),
-    timedOut: z.boolean(),
-    oom: z.boolean().describe("It was killed for using too much memory."),
-    truncated: z.boolean().describe("There was more output: see overflowPath."),
-    overflowPath: z
-      .string()
-      .optional()
-      .describe("File with the whole output; read it with file/read."),
-    durationMs: z.int(),
+    ...programOutputShape,
     filesWritten: z
       .array(z.strictObject({ path: z.string(), bytes: z.int() }))
       .describe("Files of the workspace that it made or changed."),

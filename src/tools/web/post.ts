@@ -1,14 +1,6 @@
-import { z } from "zod";
-import { answerOf, bodyOf, notesOf } from "../../util/web-answer.ts";
-import {
-  answerOutput,
-  bodyInputs,
-  headersInput,
-  maxBytesInput,
-  redirectInputs,
-  urlInput,
-} from "./shared/request-shapes.ts";
-import { defineTool, toolError } from "../../contract/tool.ts";
+import { answerOutput } from "./shared/request-shapes.ts";
+import { bodyRequestInput, sendBody } from "./shared/send-body.ts";
+import { defineTool } from "../../contract/tool.ts";
 
 export default defineTool({
   name: "web/post",
@@ -16,13 +8,7 @@ export default defineTool({
     "Make an HTTP POST request: create something or call an API. Returns status, headers and body. " +
     "Repeat it only with an idempotencyKey. " +
     "A 4xx or 5xx answer is a result with ok:false. The body may have 1 MiB.",
-  input: z.strictObject({
-    url: urlInput,
-    ...bodyInputs,
-    headers: headersInput,
-    ...redirectInputs,
-    maxBytes: maxBytesInput,
-  }),
+  input: bodyRequestInput,
   output: answerOutput,
   risk: "moderate",
   effects: "network",
@@ -31,32 +17,5 @@ export default defineTool({
   timeoutMs: 30_000,
   tags: ["web", "http"],
   examples: [{ url: "https://api.example.org/items.json", body: { name: "chair" } }],
-  async run(input, powers, context) {
-    const { url, contentType, idempotencyKey, followRedirects, maxRedirects, maxBytes } = input;
-    const body = bodyOf(input.body, contentType);
-    if (body === null) {
-      const message = `an object cannot be written as ${contentType}`;
-      throw toolError("invalid_arguments", message, {
-        code: "BAD_REQUEST",
-        remedy: "give the body as text, or use application/json",
-        errors: [{ path: "/body", message }],
-      });
-    }
-    const headers = powers.secrets.seal({
-      ...(body === undefined ? {} : { "content-type": contentType }),
-      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-      ...input.headers,
-    });
-    const response = await powers["fetch"].request({
-      url,
-      method: "POST",
-      headers,
-      followRedirects,
-      maxRedirects,
-      maxBytes,
-      ...(body === undefined ? {} : { body }),
-    });
-    context.note(notesOf(response, response.body.length));
-    return answerOf(response);
-  },
+  run: (input, powers, context) => sendBody("POST", input, powers, context),
 });

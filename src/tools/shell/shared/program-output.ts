@@ -1,4 +1,20 @@
 // What a program did, in the output of shell tools.
+import { z } from "zod";
+
+export const programOutputShape = {
+  stdout: z.string().describe("The first 51,200 bytes."),
+  stderr: z.string().describe("The first 51,200 bytes; lines beginning with [ostiary] are ours."),
+  exitCode: z.int().describe("-1 when it did not end by itself."),
+  signal: z.string().optional().describe("The signal that ended it."),
+  timedOut: z.boolean(),
+  oom: z.boolean().describe("It was killed for using too much memory."),
+  truncated: z.boolean().describe("There was more output: see overflowPath."),
+  overflowPath: z
+    .string()
+    .optional()
+    .describe("File with the whole output; read it with file/read."),
+  durationMs: z.int(),
+};
 
 interface Ended {
   readonly stdout: string;
