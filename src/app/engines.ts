@@ -25,6 +25,7 @@ import { createFollower, type Follower } from "../storage/store/follow.ts";
 import type { Store } from "../storage/store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { GatePowers } from "../core/gate/index.ts";
+import { openTogether } from "./open-together.ts";
 import { SYSTEM, type RecordNote } from "./base.ts";
 import { drafter } from "./draft.ts";
 
@@ -69,16 +70,8 @@ export interface Engines {
   close(): Promise<void>;
 }
 
-export async function openEngines(p: EnginesPowers): Promise<Engines> {
-  const closing = new AsyncDisposableStack();
-  try {
-    const opened = await openParts(p, closing);
-    return { ...opened, close: () => closing.disposeAsync() };
-  } catch (cause) {
-    await closing.disposeAsync().catch(() => undefined);
-    throw cause;
-  }
-}
+export const openEngines = (p: EnginesPowers): Promise<Engines> =>
+  openTogether((closing) => openParts(p, closing));
 
 async function openParts(
   p: EnginesPowers,

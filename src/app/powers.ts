@@ -56,6 +56,7 @@ import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/secrets/masker.ts";
 import { VERSION } from "../util/version.ts";
+import { openTogether } from "./open-together.ts";
 import { openWork, type WorkParts } from "./work.ts";
 
 export interface PowersParts {
@@ -105,16 +106,8 @@ export interface OpenedPowers {
 /** Most that a program may leave behind in a workspace that it does not work in directly. */
 const STAGED_LIMITS = { files: 50_000, bytes: 1_073_741_824, inPlace: 200_000 };
 
-export async function openPowers(p: PowersParts): Promise<OpenedPowers> {
-  const closing = new AsyncDisposableStack();
-  try {
-    const opened = await openParts(p, closing);
-    return { ...opened, close: () => closing.disposeAsync() };
-  } catch (cause) {
-    await closing.disposeAsync().catch(() => undefined);
-    throw cause;
-  }
-}
+export const openPowers = (p: PowersParts): Promise<OpenedPowers> =>
+  openTogether((closing) => openParts(p, closing));
 
 async function openParts(
   p: PowersParts,
