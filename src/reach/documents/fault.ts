@@ -9,7 +9,7 @@ export class UnreadableDocument extends Error {
 
   constructor(reason: DocumentReason, message: string, remedy: string) {
     super(message);
-    this.name = "DocumentFault";
+    this.name = "UnreadableDocument";
     this.reason = reason;
     this.remedy = remedy;
   }
