@@ -36,8 +36,10 @@ export function Empty({
       {action}
       {command === undefined ? null : (
         <p className="flex items-center gap-1 text-muted">
-          <span>or</span>{" "}
-          <code className="rounded bg-raised px-1.5 py-0.5 text-text">{command}</code>
+          <span className="shrink-0">or</span>{" "}
+          <code className="min-w-0 rounded bg-raised px-1.5 py-0.5 break-words text-text">
+            {command}
+          </code>
           <Copy text={command} label="Copy the command" />
         </p>
       )}

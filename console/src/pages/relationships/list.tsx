@@ -186,6 +186,7 @@ function Rows({
       rowId={({ text }) => text}
       onEnd={onEnd}
       className="max-h-[62vh]"
+      minWidth="min-w-160"
     />
   );
 }
