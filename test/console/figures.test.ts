@@ -64,6 +64,19 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "the metrics page", () => {
     expect(faults()).toEqual([]);
   });
 
+  test("what runs and waits now, with breakers and budgets", async () => {
+    const { page, visit, faults } = await house.open();
+    await visit("/figures?period=1h");
+    await page.getByText(/^\d+ of \d+ slots$/).waitFor();
+    await page.getByRole("region", { name: "Breakers" }).waitFor();
+    const budgets = page.getByRole("table", { name: "Budgets" });
+    await budgets
+      .getByRole("row", { name: /^tool calls/ })
+      .first()
+      .waitFor();
+    expect(faults()).toEqual([]);
+  });
+
   test("nothing in this time, nothing for these filters and a failure are three screens", async () => {
     const ann = await house.open({ key: await newUser(house.app, "ann") });
     await ann.visit("/figures");

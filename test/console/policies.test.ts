@@ -128,6 +128,38 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "the policies page", () => {
     expect(faults()).toEqual([]);
   });
 
+  test("on trial a version decides nothing, and where it disagrees is listed with its reason", async () => {
+    const { page, visit, faults, axe } = await house.open();
+    await visit("/policies");
+    await page.getByLabel("Text of tools.rego").waitFor();
+    await type(page, STRICTER);
+    await page.getByRole("button", { name: "tools_test.rego", exact: true }).click();
+    await page.getByRole("button", { name: "Remove tools_test.rego" }).click();
+    await page.getByRole("button", { name: "Publish …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("It compiles, and its tests pass").waitFor();
+    await dialog.getByRole("radio", { name: /trial/i }).check();
+    await dialog.getByRole("button", { name: "Put on trial" }).click();
+    await page
+      .getByText(/^Version \d+ is on trial/)
+      .first()
+      .waitFor();
+    const { body } = await house.app.api("POST", "/executions", {
+      body: { name: "system/echo", arguments: { text: "still allowed" } },
+    });
+    expect(body.status).toBe("success");
+    await page.reload();
+    await page.getByText(/^It disagrees about 1 of the last \d+ calls?$/).waitFor();
+    const one = page.getByRole("list", { name: "Disagreements" }).getByRole("listitem");
+    await one.getByText("echo is closed today").waitFor();
+    expect(await axe()).toEqual([]);
+    await page.getByRole("button", { name: "End the trial" }).click();
+    await dialog.getByRole("button", { name: "End the trial" }).click();
+    await page.getByText("Nothing is on trial").waitFor();
+    expect(await inForce()).toBe(1);
+    expect(faults()).toEqual([]);
+  });
+
   test("a draft that is not kept yet survives another page, and can be discarded", async () => {
     const { page, visit, faults } = await house.open();
     await visit("/policies");

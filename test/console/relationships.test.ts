@@ -84,6 +84,9 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "the relationships page", () => {
     const sentences = page.getByRole("list", { name: "Relationships as sentences" });
     expect(await sentences.textContent()).toContain("user:ada is member of group:eng");
     expect(await axe()).toEqual([]);
+    await page.getByRole("button", { name: "group:eng", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/resource=group%3Aeng$/);
     expect(faults()).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ConsoleHouse, NO_BROWSER, PHONE, startConsole } from "../fixtures/console-browser.ts";
 import { ECHO, type McpUpstream, startMcpUpstream } from "../fixtures/mcp-upstream.ts";
+import { PET_DOCUMENT_YAML } from "../fixtures/pet-api.ts";
 import { addServer } from "../fixtures/servers.ts";
 
 const EVERYTHING = join(
@@ -148,6 +149,42 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "servers", () => {
     await page.getByText("notes/read").waitFor();
     await page.getByRole("button", { name: "Add API" }).click();
     await page.waitForURL("**/servers/notes");
+    expect(faults()).toEqual([]);
+  });
+
+  test("an OpenAPI document shows its operations before it is added, and only those chosen", async () => {
+    await reset();
+    const { page, faults, visit } = await house.open();
+    await visit("/servers?add=api");
+    await page.getByLabel("Name", { exact: true }).fill("notebook");
+    await page.getByLabel("Address of the API").fill("http://127.0.0.1:9/v2");
+    await page.getByLabel("OpenAPI document").fill(PET_DOCUMENT_YAML);
+    await page.getByRole("button", { name: "Show its operations" }).click();
+    await page
+      .getByText(/notebook\/read/i)
+      .first()
+      .waitFor();
+    expect((await house.app.api("GET", "/servers")).body.items).toEqual([]);
+    await page.getByRole("button", { name: "Add API" }).click();
+    await page.waitForURL("**/servers/notebook");
+    await badge(page, "new").first().waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  test("a tool that its server takes away is named; logs, and a restart that says what it found", async () => {
+    await reset();
+    upstream.tools = [ECHO, { ...ECHO, name: "shout" }];
+    await addServer(house.app, "up", { kind: "http", url: upstream.url });
+    upstream.tools = [ECHO];
+    const { page, faults, visit, axe } = await house.open();
+    await visit("/servers/up");
+    await page.getByRole("button", { name: "Restart" }).click();
+    await page.getByText("up offers 1 tool").waitFor();
+    await badge(page, "removed").first().waitFor();
+    await page.getByRole("tab", { name: "Logs" }).click();
+    const nothing = page.getByText("It has written nothing");
+    await page.getByLabel("logs of up").or(nothing).first().waitFor();
+    expect(await axe()).toEqual([]);
     expect(faults()).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 // How many calls wait for this person, and a word when a new one arrives.
+import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
 import { api } from "../api/client.ts";
 import { type LiveEvent, useLive } from "../api/live.ts";
@@ -36,16 +37,23 @@ export const switchNotifications = (on: boolean): void => localStorage.setItem(O
 /** Read out once, and shown by the system where the person allowed that (Approvals). */
 export function ApprovalAnnouncer() {
   const { userId } = useSession();
+  const navigate = useNavigate();
   const [text, setText] = useState("");
   const hear = useCallback(
     ({ name, data }: LiveEvent) => {
       if (name !== "approval.requested" || data["requester"] === userId) return;
       const words = `${String(data["requester"])} asks to run ${String(data["toolName"])}`;
       setText(words);
-      if (document.hidden && notificationsOn())
-        new Notification("Approval waiting", { body: words, tag: String(data["approvalId"]) });
+      if (!document.hidden || !notificationsOn()) return;
+      const id = String(data["approvalId"]);
+      const shown = new Notification("Approval waiting", { body: words, tag: id });
+      shown.onclick = () => {
+        window.focus();
+        shown.close();
+        void navigate({ to: "/approvals/$id", params: { id } });
+      };
     },
-    [userId],
+    [navigate, userId],
   );
   useLive(hear);
   return (

@@ -91,7 +91,7 @@ function Commands({ onClose }: { readonly onClose: () => void }) {
               value={`search executions ${pasted}`}
               onSelect={() => go(`/executions?search=${encodeURIComponent(pasted)}`)}
             >
-              Executions that hold “{pasted}”
+              Executions with “{pasted}” in their error
             </Entry>
             <Entry
               value={`search ledger ${pasted}`}

@@ -75,10 +75,10 @@ function Frame() {
         <button
           type="button"
           onClick={() => setPaletteOpen(true)}
-          className="ml-2 flex h-8 min-w-0 flex-1 items-center gap-2 rounded-md border border-line bg-page px-2.5 text-left text-muted md:max-w-sm"
+          className="ml-2 flex h-8 items-center gap-2 rounded-md border border-line bg-page px-2.5 text-left text-muted sm:min-w-0 sm:flex-1 md:max-w-sm"
         >
-          <Search size={14} aria-hidden />
-          <span className="truncate">Search or paste an id</span>
+          <Search size={14} aria-hidden className="shrink-0" />
+          <span className="truncate max-sm:sr-only">Search or paste an id</span>
           <kbd className="ml-auto max-sm:hidden">Ctrl K</kbd>
         </button>
         <div className="ml-auto flex items-center gap-1.5">

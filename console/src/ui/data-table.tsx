@@ -30,6 +30,7 @@ export function DataTable<R extends object>({
   selection,
   onEnd,
   className,
+  minWidth,
 }: {
   readonly label: string;
   /** Keep it the same array while nothing changed. */
@@ -48,6 +49,8 @@ export function DataTable<R extends object>({
   readonly onEnd?: () => void;
   /** The height, e.g. `h-[60vh]`. */
   readonly className?: string;
+  /** Where every column counts: on a narrow screen the table scrolls sideways, e.g. `min-w-160`. */
+  readonly minWidth?: string;
 }) {
   const helper = useMemo(() => createColumnHelper<typeof features, R>(), []);
   const definitions = useMemo(
@@ -107,7 +110,7 @@ export function DataTable<R extends object>({
       <table
         aria-label={label}
         aria-rowcount={rows.length + 1}
-        className="w-full table-fixed border-collapse"
+        className={cx("w-full table-fixed border-collapse", minWidth)}
       >
         <thead className="sticky top-0 z-10 bg-surface">
           {table.getHeaderGroups().map((group) => (

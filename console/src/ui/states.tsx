@@ -35,9 +35,11 @@ export function Empty({
       {text === undefined ? null : <p className="max-w-prose text-muted">{text}</p>}
       {action}
       {command === undefined ? null : (
-        <p className="flex items-center gap-1 text-muted">
-          <span>or</span>{" "}
-          <code className="rounded bg-raised px-1.5 py-0.5 text-text">{command}</code>
+        <p className="flex max-w-full items-center gap-1 text-muted">
+          <span className="shrink-0">or</span>{" "}
+          <code className="min-w-0 rounded bg-raised px-1.5 py-0.5 wrap-anywhere text-text">
+            {command}
+          </code>
           <Copy text={command} label="Copy the command" />
         </p>
       )}

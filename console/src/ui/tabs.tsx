@@ -1,5 +1,5 @@
 import { Tabs as Base } from "@base-ui/react/tabs";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 
 export interface Tab {
   readonly id: string;
@@ -19,9 +19,15 @@ export function Tabs({
   readonly onChange: (id: string) => void;
   readonly label: string;
 }) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => showActive(list.current), [value]);
   return (
     <Base.Root value={value} onValueChange={(next) => onChange(String(next))}>
-      <Base.List aria-label={label} className="flex gap-1 overflow-x-auto border-b border-line">
+      <Base.List
+        ref={list}
+        aria-label={label}
+        className="flex gap-1 overflow-x-auto border-b border-line"
+      >
         {tabs.map((tab) => (
           <Base.Tab
             key={tab.id}
@@ -39,4 +45,13 @@ export function Tabs({
       ))}
     </Base.Root>
   );
+}
+
+/** On a narrow screen the tabs scroll sideways: the chosen one must be seen. */
+function showActive(list: HTMLElement | null): void {
+  const active = list?.querySelector<HTMLElement>("[data-active]");
+  if (!list || !active) return;
+  const [all, one] = [list.getBoundingClientRect(), active.getBoundingClientRect()];
+  if (one.left < all.left) list.scrollLeft += one.left - all.left;
+  if (one.right > all.right) list.scrollLeft += one.right - all.right;
 }

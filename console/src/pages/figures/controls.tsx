@@ -83,7 +83,7 @@ export function Controls({ isAdmin }: { readonly isAdmin: boolean }) {
       <Select
         label="Category"
         hideLabel
-        className="w-36"
+        className="w-40"
         value={category ?? ""}
         onChange={(event) => set("category", event.target.value)}
         options={[

@@ -5,7 +5,7 @@ import { Card } from "../../ui/page.tsx";
 import { Failed } from "../../ui/states.tsx";
 import { Countdown } from "../../ui/time.tsx";
 import { HrefLink } from "../../ui/href-link.tsx";
-import { Badge } from "../../ui/verdict.tsx";
+import { RiskBadge } from "../approvals/state.tsx";
 import { previewOf } from "../executions/row.ts";
 
 const SHOWN = 5;
@@ -35,13 +35,13 @@ export function WaitingApprovals() {
               href={`/approvals/${approval.id}`}
               className="flex min-h-10 flex-wrap items-center gap-x-3 gap-y-0.5 px-4 py-1.5 text-text no-underline hover:bg-raised focus-visible:-outline-offset-2"
             >
-              <Badge tone="hold">{approval.risk}</Badge>
-              <span className="min-w-0 flex-1 truncate">
+              <RiskBadge risk={approval.risk} />
+              <span className="min-w-0 flex-1 truncate max-sm:order-last max-sm:basis-full">
                 {approval.requester} asks to run{" "}
                 <span className="font-medium">{visibleText(approval.toolName)}</span>{" "}
                 <code className="text-muted">{visibleText(previewOf(approval.arguments))}</code>
               </span>
-              <span className="text-muted">
+              <span className="text-muted max-sm:ml-auto">
                 <Countdown until={approval.expiresAt} />
               </span>
             </HrefLink>

@@ -79,7 +79,7 @@ export function TestPanel({
             <button
               type="button"
               onClick={() => onGo(test.location)}
-              className="flex w-full items-baseline gap-2 px-3 py-1.5 text-left hover:bg-raised"
+              className="flex w-full flex-wrap items-baseline gap-x-2 px-3 py-1.5 text-left hover:bg-raised"
             >
               <Sign status={test.status} />
               <span className="min-w-0">

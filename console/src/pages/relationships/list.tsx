@@ -136,7 +136,7 @@ function Rows({
       {
         id: "relation",
         header: "Relation",
-        width: "w-36 max-md:w-24",
+        width: "w-36",
         cell: ({ relation }) => narrow("relation", relation),
       },
       {
@@ -186,6 +186,7 @@ function Rows({
       rowId={({ text }) => text}
       onEnd={onEnd}
       className="max-h-[62vh]"
+      minWidth="min-w-160"
     />
   );
 }

@@ -18,8 +18,9 @@ function tellLook({ server, fault, tools }: Tried): void {
     return;
   }
   const waiting = tools.filter(({ state }) => state === "pending" || state === "changed").length;
-  notify(`${server.name} offers ${tools.length} tools`, {
-    detail: waiting > 0 ? `${waiting} of them wait for your review` : "Nothing has changed",
+  const offered = tools.filter(({ state }) => state !== "removed").length;
+  notify(`${server.name} offers ${offered} ${offered === 1 ? "tool" : "tools"}`, {
+    detail: waiting > 0 ? `${waiting} of them wait for your review` : "None waits for your review",
   });
 }
 

@@ -61,13 +61,21 @@ function EffectShown({ effect }: { readonly effect: Effect }) {
       return <HttpRequest effect={effect} />;
     case "fails":
       return (
-        <p>
-          <Badge tone="deny" sign="✕">
-            would fail
-          </Badge>{" "}
-          {visibleText(effect.message)}
-          {effect.remedy === undefined ? "" : ` (${visibleText(effect.remedy)})`}
-        </p>
+        <>
+          <p>
+            <Badge tone="deny" sign="✕">
+              would fail
+            </Badge>{" "}
+            {visibleText(effect.message)}
+            {effect.remedy === undefined ? "" : ` (${visibleText(effect.remedy)})`}
+          </p>
+          {effect.leaves === undefined ? null : (
+            <>
+              <p className="font-medium text-hold">What it changes before it fails stays:</p>
+              <FileChanges effect={effect.leaves} />
+            </>
+          )}
+        </>
       );
     case "none":
       return <p className="text-muted">No preview: {visibleText(effect.reason)}</p>;

@@ -12,7 +12,19 @@ const VERBS: Record<Rows["action"], string> = {
 };
 
 export function RowChanges({ effect }: { readonly effect: Rows }) {
-  const { action, rows, table, connection, engine, columns, before, after, cut, skipped } = effect;
+  const {
+    action,
+    rows,
+    table,
+    connection,
+    engine,
+    columns,
+    before,
+    after,
+    cut,
+    skipped,
+    otherRows = 0,
+  } = effect;
   return (
     <div className="flex min-w-0 flex-col gap-3">
       <p>
@@ -27,6 +39,12 @@ export function RowChanges({ effect }: { readonly effect: Rows }) {
           ? ""
           : `; ${skipped.toLocaleString()} exist already and stay`}
       </p>
+      {otherRows === 0 ? null : (
+        <p className="font-medium text-hold">
+          And {otherRows.toLocaleString()} more {otherRows === 1 ? "row" : "rows"}, by triggers and
+          foreign keys of the database
+        </p>
+      )}
       {before.length > 0 ? (
         <RowTable
           title={action === "read" ? "Rows" : "As they are"}

@@ -10,7 +10,9 @@ import { ButtonLink } from "../../../ui/button.tsx";
 import { visibleText } from "../../../ui/code.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
+import { Countdown } from "../../../ui/time.tsx";
 import { type Approval, argumentsOf, wishOf } from "../approval.ts";
+import { RiskBadge } from "../state.tsx";
 import { ArgumentsCard } from "./arguments-card.tsx";
 import { DecisionBar } from "./decision-bar.tsx";
 import { EffectCard } from "./effect-card.tsx";
@@ -48,6 +50,21 @@ const Back = () => (
   </ButtonLink>
 );
 
+/** Where the card of facts stands below the effect, risk and time left are here too. */
+const Lead = ({ row }: { readonly row: Approval }) => (
+  <span className="flex flex-wrap items-center gap-x-3">
+    <Back />
+    <span className="flex flex-wrap items-center gap-x-3 text-[13px] lg:hidden">
+      <RiskBadge risk={row.risk} />
+      {row.state === "pending" ? (
+        <span className="text-hold">
+          <Countdown until={row.expiresAt} />
+        </span>
+      ) : null}
+    </span>
+  </span>
+);
+
 function Shown({ row }: { readonly row: Approval }) {
   const hash = useLocation({ select: (location) => location.hash });
   const [edited, setEdited] = useState<string | null>(
@@ -74,7 +91,11 @@ function Shown({ row }: { readonly row: Approval }) {
   const { verb, object } = wishOf(row.toolName, change ?? argumentsOf(row), effect);
   useNeighbours(row.id);
   return (
-    <Page title={visibleText(`${row.requester} wants to ${verb} ${object}`)} wide lead={<Back />}>
+    <Page
+      title={visibleText(`${row.requester} wants to ${verb} ${object}`)}
+      wide
+      lead={<Lead row={row} />}
+    >
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <div className="flex min-w-0 flex-col gap-4">
           {row.outcome ? <OutcomeCard row={row} outcome={row.outcome} /> : null}

@@ -24,7 +24,7 @@ export const COLUMNS: readonly Column<Row>[] = [
       </>
     ),
   },
-  { id: "outcome", header: "Why", width: "w-56", wideOnly: true, cell: whyOf },
+  { id: "outcome", header: "Why", width: "w-52", wideOnly: true, cell: whyOf },
   {
     id: "caller",
     header: "Caller",

@@ -23,6 +23,8 @@ import { layOut, type ObjectNode } from "./layout.ts";
 
 /** More lines than this nobody can follow. */
 const MOST = 100;
+/** A larger graph is moved about rather than shown too small to read. */
+const READABLE_ZOOM = 0.55;
 
 export function GraphTab() {
   const filters = filtersOf(relationshipsRoute.useSearch());
@@ -55,6 +57,11 @@ const COLOURS = {
   "--xy-controls-button-color": "var(--text)",
   "--xy-controls-button-border-color": "var(--line)",
 } as CSSProperties;
+const EDGES = {
+  markerEnd: { type: MarkerType.ArrowClosed },
+  focusable: false,
+  selectable: false,
+};
 const nodeTypes = { object: ObjectBox };
 
 function Drawn({
@@ -88,11 +95,12 @@ function Drawn({
           nodes={nodes}
           edges={edges}
           nodeTypes={nodeTypes}
-          defaultEdgeOptions={{ markerEnd: { type: MarkerType.ArrowClosed }, focusable: false }}
+          defaultEdgeOptions={EDGES}
           nodesDraggable={false}
           nodesConnectable={false}
+          nodesFocusable={false}
           fitView
-          fitViewOptions={{ maxZoom: 1.1 }}
+          fitViewOptions={{ maxZoom: 1.1, minZoom: READABLE_ZOOM }}
           minZoom={0.2}
           style={COLOURS}
           onNodeClick={(_event, { id }) => narrow(id)}
@@ -118,14 +126,16 @@ function Drawn({
 }
 
 function ObjectBox({ data }: NodeProps<ObjectNode>) {
+  // What it does on a click, the graph does: a key press on a button is one.
   return (
-    <div
-      title={data.label}
+    <button
+      type="button"
+      title={`Only ${data.label}`}
       className="flex h-[38px] w-[190px] items-center justify-center truncate rounded-md border border-strong-line bg-raised px-2 font-mono text-xs text-text"
     >
       <Handle type="target" position={Position.Left} isConnectable={false} />
       <span className="truncate">{data.label}</span>
       <Handle type="source" position={Position.Right} isConnectable={false} />
-    </div>
+    </button>
   );
 }
