@@ -28,8 +28,9 @@ export function createSdkHandlers(
 
   const handlerOf = (endpoint: McpEndpoint, bus?: ReturnType<typeof listenerBus>): McpHttpHandler =>
     sdk.server.createMcpHandler(
-      ({ authInfo }) => {
-        const { checked, offer } = exchangeOf(authInfo);
+      ({ authInfo, era }) => {
+        const { checked, offer: known } = exchangeOf(authInfo);
+        const offer = { ...known, tasks: era === "modern" };
         return checked
           ? buildCheckedServer(endpoint, offer, checked)
           : buildServer(endpoint, offer).server;
