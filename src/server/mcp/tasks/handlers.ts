@@ -1,7 +1,6 @@
 // tasks/get, tasks/update and tasks/cancel. A task belongs to the key that made the call; for all others it does not
 // exist. Nothing here can approve: input to a task reaches the upstream server that asked for it, and nobody else.
-import type { Server, ServerContext } from "@modelcontextprotocol/server";
-import { z } from "zod";
+import type { Server, ServerContext, StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { Caller, Json, Outcome } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import { Refusal } from "../refusal.ts";
@@ -9,7 +8,19 @@ import type { Exchange, McpEndpoint, Traced } from "../server.ts";
 import { requireTasks } from "./declared.ts";
 import { detailedTask } from "./task.ts";
 
-const TASK = z.looseObject({ taskId: z.string() });
+type TaskParams = { readonly taskId: string };
+const TASK: StandardSchemaV1<TaskParams> = {
+  "~standard": {
+    version: 1,
+    vendor: "ostiary",
+    validate(params) {
+      const { taskId } = params as Partial<TaskParams>; // an object, from the SDK
+      return typeof taskId === "string"
+        ? { value: { taskId } }
+        : { issues: [{ message: "taskId: expected the id that the call was answered with" }] };
+    },
+  },
+};
 /** Longer than every id of ours; others are not looked up. */
 const MAX_ID = 128;
 

@@ -1,5 +1,5 @@
 // An execution as a task of MCP (SEP-2663). The task's id is the execution's: all that a task is stands in the record.
-import type { InputQuestions, Json, JsonObject, Outcome } from "../../../contract/call.ts";
+import type { InputQuestions, JsonObject, Outcome } from "../../../contract/call.ts";
 import { unpackError } from "../../../util/mcp-output.ts";
 import { approvalNotice, approvalText } from "../approval-wait.ts";
 import { EXECUTION_KEY, toolResult } from "../result.ts";
