@@ -3,15 +3,18 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTaskSessionFromClient } from "@modelcontextprotocol/ext-tasks/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { serveStdioDoor } from "../../src/server/stdio/stdio.ts";
 import { defineTool, type Tool } from "../../src/contract/tool.ts";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
 import { startServer } from "../fixtures/bin.ts";
 import { newUser, until } from "../fixtures/contract.ts";
-import { connect, MODERN, post } from "./mcp-clients.ts";
+import { connect, META, MODERN, post } from "./mcp-clients.ts";
 import { rawDispatch, taskRequest, TASKS } from "./mcp-task-clients.ts";
 
 const written: string[] = [];
@@ -317,7 +320,10 @@ describe("whose a task is", () => {
     expect((await get(key, taskId)).result).toMatchObject({ status: "working" });
     // The control: one person, one run.
     await decide("approve", text);
-    expect(await ended(key, taskId)).toMatchObject({ status: "completed" });
+    expect(await ended(key, taskId)).toMatchObject({
+      status: "completed",
+      result: { structuredContent: { bytes: text.length } },
+    });
     expect(times(text)).toBe(1);
   });
 
@@ -368,6 +374,136 @@ describe("clients that declare no tasks", () => {
       expect((await send(key, method, { taskId: "x" })).error).toMatchObject({ code: -32601 });
     const { error } = await send(key, "tasks/update", { taskId: "x" });
     expect(error).toMatchObject({ code: -32602 });
+  });
+});
+
+describe("over stdin and stdout", () => {
+  interface Line extends Record<string, unknown> {
+    readonly id?: unknown;
+    readonly result?: Record<string, unknown>;
+    readonly error?: { readonly code: number };
+  }
+
+  async function open(key: string) {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const received: Line[] = [];
+    createInterface({ input: output }).on("line", (line) =>
+      received.push(JSON.parse(line) as Line),
+    );
+    const done = serveStdioDoor(app.doors, await app.callerOf(key), { input, output });
+    let id = 0;
+    return {
+      async ask(method: string, params: object): Promise<Line> {
+        const own = ++id;
+        input.write(`${JSON.stringify({ jsonrpc: "2.0", id: own, method, params })}\n`);
+        await until(() => received.some((line) => line.id === own));
+        return received.find((line) => line.id === own)!;
+      },
+      async end(): Promise<void> {
+        input.end();
+        await done;
+      },
+    };
+  }
+
+  test("modern: the same tasks, also after the program that asked has ended", async () => {
+    const [key, text] = [await agent(), "stdio"];
+    const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": TASKS };
+    const first = await open(key);
+    const discovered = await first.ask("server/discover", { _meta });
+    expect(discovered.result).toMatchObject({ capabilities: TASKS });
+    const params = { name: HELD, arguments: { text }, _meta };
+    const { result } = await first.ask("tools/call", params);
+    expect(result).toMatchObject({ resultType: "task", status: "working" });
+    await first.end();
+    const second = await open(key);
+    const state = () => second.ask("tasks/get", { taskId: result?.["taskId"], _meta });
+    expect((await state()).result).toMatchObject({ status: "working" });
+    const undeclared = await second.ask("tasks/get", { taskId: result?.["taskId"], _meta: META });
+    expect(undeclared.error).toMatchObject({ code: -32021 });
+    await decide("approve", text);
+    await until(async () => (await state()).result?.["status"] === "completed");
+    await second.end();
+    expect(times(text)).toBe(1);
+  });
+
+  test("legacy: none", async () => {
+    const line = await open(await agent());
+    const { result } = await line.ask("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: TASKS,
+      clientInfo: { name: "t", version: "1" },
+    });
+    expect(result?.["capabilities"]).not.toHaveProperty("extensions");
+    for (const method of ["tasks/get", "tasks/cancel", "tasks/update", "tasks/list"])
+      expect((await line.ask(method, { taskId: "x" })).error).toMatchObject({ code: -32601 });
+    await line.end();
+  });
+});
+
+describe("listening for tasks", () => {
+  async function listen(key: string, notifications: object, capabilities: object = TASKS) {
+    const gone = new AbortController();
+    const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": capabilities };
+    const params = { notifications, _meta };
+    const body = { jsonrpc: "2.0", id: "sub", method: "subscriptions/listen", params };
+    const headers = { "mcp-protocol-version": MODERN, "mcp-method": "subscriptions/listen" };
+    const response = await post(app.url, key, body, headers, gone.signal);
+    const messages: { method?: string; params?: Record<string, unknown>; error?: unknown }[] = [];
+    const read = async (): Promise<void> => {
+      let rest = "";
+      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+        const lines = (rest + Buffer.from(chunk).toString()).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines)
+          if (line.startsWith("data: ")) messages.push(JSON.parse(line.slice(6)) as object);
+      }
+    };
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+    if (isStream) read().catch(() => undefined);
+    else messages.push((await response.json()) as object);
+    const states = () =>
+      messages
+        .filter(({ method }) => method === "notifications/tasks")
+        .map(({ params: { taskId, status } = {} }) => [taskId, status]);
+    return { messages, states, status: response.status, end: () => gone.abort() };
+  }
+
+  test("states are pushed as tasks/get has them, of the caller's own tasks alone", async () => {
+    const [key, text] = [await agent(), "listened"];
+    const { taskId } = (await call(key, HELD, text)).result!;
+    const foreign = (await call(await agent(), HELD, "foreign")).result!["taskId"];
+    const stream = await listen(key, { taskIds: [taskId, foreign, "exec_1_x"] });
+    await until(() => stream.states().length === 1);
+    expect(stream.messages[0]).toMatchObject({
+      method: "notifications/subscriptions/acknowledged",
+      params: { notifications: { taskIds: [taskId] } },
+    });
+    expect(stream.messages[0]?.params?.["notifications"]).not.toHaveProperty("toolsListChanged");
+    await decide("approve", text);
+    await until(() => stream.states().length === 2);
+    expect(stream.states()).toEqual([
+      [taskId, "working"],
+      [taskId, "completed"],
+    ]);
+    const { resultType: _resultType, _meta, ...task } = (await get(key, taskId)).result!;
+    expect(stream.messages.at(-1)?.params).toMatchObject({
+      ...task,
+      _meta: { "io.modelcontextprotocol/subscriptionId": "sub" },
+    });
+    stream.end();
+  });
+
+  test("needs the declaration", async () => {
+    const key = await agent();
+    const refused = await listen(key, { taskIds: ["x"] }, {});
+    expect([refused.status, refused.messages[0]]).toMatchObject([400, { error: { code: -32021 } }]);
+    const none = await listen(key, { taskIds: ["x"], toolsListChanged: true });
+    await until(() => none.messages.length > 0);
+    expect(none.messages[0]).toMatchObject({
+      params: { notifications: { toolsListChanged: true } },
+    });
+    none.end();
   });
 });
 

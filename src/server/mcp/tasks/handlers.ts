@@ -32,7 +32,8 @@ export function installTasks(server: Server, endpoint: McpEndpoint, traced: Trac
     server.setRequestHandler(method, { params: TASK }, ({ taskId }, ctx) =>
       traced(endpoint, ctx, method, {}, async (exchange) => {
         requireTasks(endpoint, ctx);
-        const outcome = await outcomeOf(endpoint, exchange.caller, taskId);
+        const outcome = await taskOutcome(endpoint, exchange.caller, taskId);
+        if (outcome === null) throw notFound();
         return { ...(await work({ taskId, outcome }, exchange, ctx)) };
       }),
     );
@@ -66,16 +67,19 @@ interface FoundTask {
   readonly outcome: Outcome;
 }
 
-/** The record decides, so any instance can answer. The same refusal for ids that are unknown and for other callers'. */
-async function outcomeOf({ doors }: McpEndpoint, caller: Caller, taskId: string): Promise<Outcome> {
+/** The record decides, so any instance can answer. Null for ids that are unknown and for other callers' alike. */
+export async function taskOutcome(
+  { doors }: McpEndpoint,
+  caller: Caller,
+  taskId: string,
+): Promise<Outcome | null> {
   const record = taskId.length <= MAX_ID ? await doors.history.get(caller, taskId) : null;
-  if (record === null || record.keyId !== caller.keyId)
-    throw new Refusal({
-      code: -32602,
-      message: "Task not found: no task of this caller has this id",
-    });
+  if (record === null || record.keyId !== caller.keyId) return null;
   return doors.engine.follow(caller, taskId, { ms: 0 });
 }
+
+const notFound = (): Refusal =>
+  new Refusal({ code: -32602, message: "Task not found: no task of this caller has this id" });
 
 /** One that has just ended, or is about to run, stays as it is: `tasks/get` tells. */
 async function cancel({ doors }: McpEndpoint, caller: Caller, taskId: string): Promise<void> {
