@@ -544,8 +544,14 @@ describe("a task outlives the process", () => {
   test("a restart while it is held: the same key finds it, and the yes runs it once", async () => {
     const [key, text] = [await agent(), "restart"];
     const { taskId } = (await call(key, HELD, text)).result!;
+    const running = (await call(key, LONG, "9500 ms")).result!["taskId"];
     await app.stop();
     app = await startApp({ tools, dataDir: folder });
+    // What ran was stopped with the server: nothing runs it again by itself.
+    expect(await ended(key, running)).toMatchObject({
+      status: "completed",
+      result: { isError: true, structuredContent: { error: { reason: "shutdown" } } },
+    });
     expect((await get(key, taskId)).result).toMatchObject({ status: "working" });
     await decide("approve", text);
     expect(await ended(key, taskId)).toMatchObject({ status: "completed" });

@@ -25,7 +25,7 @@ const MAX_QUESTIONS_BYTES = 65_536;
 export function sideMessageOptions(call: Call, server: string, clean: Clean): Options {
   const { client, onProgress, signal } = call;
   const onTask = onTaskOf(call);
-  if (!client && !onProgress) return onTask ? { onTask } : NO_OPTIONS;
+  if (!client && !onProgress) return onTask ? TASKS_ONLY : NO_OPTIONS;
   return {
     ...(onTask ? { onTask } : {}),
     ...(onProgress
@@ -59,6 +59,7 @@ function onTaskOf({ client, entry, grant }: Call): (() => void) | undefined {
 }
 
 const NOBODY_WAITS = (): void => undefined;
+const TASKS_ONLY: Options = { onTask: NOBODY_WAITS };
 
 function cleanProgress({ message, ...numbers }: Progress, clean: Clean): Progress {
   return message === undefined

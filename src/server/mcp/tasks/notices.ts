@@ -44,9 +44,13 @@ export async function taskListening(
     withStates(response) {
       if (!response.body || taskIds.length === 0) return response;
       const gone = new AbortController();
+      const waiting = [...taskIds];
       const states = new TransformStream<Uint8Array, Uint8Array>({
-        start(controller) {
-          for (const taskId of taskIds)
+        transform(chunk, controller) {
+          const shown = shownFrame(chunk, taskIds, wantsTools);
+          if (shown) controller.enqueue(shown);
+          // The first event is the acknowledgement, and nothing may come before it.
+          for (const taskId of waiting.splice(0))
             watch(endpoint, caller, taskId, gone.signal, (task) =>
               controller.enqueue(
                 frame("notifications/tasks", { ...task, _meta: { [SUBSCRIPTION_ID]: id ?? null } }),
@@ -54,10 +58,6 @@ export async function taskListening(
             ).catch((cause: unknown) =>
               endpoint.doors.log.debug({ err: cause }, "a task is not followed any more"),
             );
-        },
-        transform(chunk, controller) {
-          const shown = shownFrame(chunk, taskIds, wantsTools);
-          if (shown) controller.enqueue(shown);
         },
         flush: () => gone.abort(),
         cancel: () => gone.abort(),

@@ -2,7 +2,7 @@
 import type { InputQuestions, JsonObject, Outcome } from "../../../contract/call.ts";
 import { unpackError } from "../../../util/mcp-output.ts";
 import { approvalNotice, approvalText } from "../approval-wait.ts";
-import { EXECUTION_KEY, toolResult } from "../result.ts";
+import { EXECUTION_KEY, exposedFault, toolResult } from "../result.ts";
 import type { McpEndpoint } from "../server.ts";
 
 /** For so long after the end a whole result is kept. */
@@ -75,9 +75,13 @@ function fieldsOf(
   };
 }
 
-function messageOf({ status, error }: Outcome, task: TaskFields["status"]): string {
+function messageOf(outcome: Outcome, task: TaskFields["status"]): string {
+  const { status, error } = outcome;
   if (task === "input_required") return "The upstream server asks the client for input.";
-  if (error) return `${error.code} (${error.reason}): ${error.message}`;
+  if (error) {
+    const { code, reason, message } = exposedFault(outcome);
+    return `${code} (${reason}): ${message}`;
+  }
   if (status === "pending") return "Waiting for a free slot.";
   return task === "working" ? "Running." : "Ended.";
 }
