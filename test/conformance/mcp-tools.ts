@@ -152,7 +152,7 @@ export function conformanceTools(powers: FixturePowers): Tool[] {
         required: ["name"],
         additionalProperties: false,
       },
-      run: ({ name }) => text(`Hello, ${String(name)}!`),
+      run: ({ name }) => text(`Hello, ${name as string}!`), // held to the schema
     },
     slow_compute: {
       description: "Computes for some seconds.",
@@ -163,7 +163,7 @@ export function conformanceTools(powers: FixturePowers): Tool[] {
       },
       async run({ seconds = 0, label = "" }, context) {
         await sleep(Number(seconds) * 1000, undefined, { signal: context.signal });
-        return text(`computed ${String(label)}`);
+        return text(`computed ${label as string}`); // held to the schema
       },
     },
     failing_job: {
