@@ -90,11 +90,26 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
     visibleStamp: () => visibleStamp(base, parts),
     prepare: upstream.upstreams.checkAhead,
     isUnreachable: (tool) => tool.route !== null && upstream.isAway(tool.route.server),
+    cancelElsewhere: openCancels(active, parts, background, closing),
     background,
   });
   links.engine.set(engine);
   return { engine, gate, active, approvals, standing };
 }
+
+/** Cancels from and to other instances; a lost notice leaves the execution running. */
+function openCancels(
+  active: Active,
+  { governance: { state } }: EngineParts,
+  background: (work: Promise<unknown>) => void,
+  closing: Base["closing"],
+): ((executionId: string) => void) | null {
+  if (state.kind === "memory") return null;
+  closing.defer(state.subscribe(CANCELS, (id) => active.get(id)?.abort("user")));
+  return (executionId) => background(Promise.resolve(state.publish(CANCELS, executionId)));
+}
+
+const CANCELS = "cancels";
 
 function approvalsFor(base: Base, parts: EngineParts): ApprovalParts {
   const { config, store, dataDir, metrics, registry, validators, links, ids, now } = base;

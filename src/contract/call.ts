@@ -202,6 +202,11 @@ export interface CallRequest {
   readonly within?: Trace | undefined;
   /** Called for each progress report of the handler. */
   readonly onProgress?: (progress: Progress) => void;
+  /**
+   * Called once the start is durable. The caller may be answered from then on and ask for the outcome later: it is kept
+   * whole for a while.
+   */
+  readonly onBegun?: (executionId: string) => void;
   /** What the caller's own client can be asked while the call runs; only doors that reach it have one. */
   readonly client?: ClientSide;
   /** Made by a call that does nothing meanwhile: the place that one holds among those that run is enough for both. */
@@ -239,6 +244,8 @@ export interface ClientSide {
   notify(method: string, params: JsonObject): void;
   /** It wants log messages from this level on; absent: none. */
   readonly logLevel?: string | undefined;
+  /** Called when the upstream server answers with a task. Absent: the client declared no tasks. */
+  readonly onTask?: (() => void) | undefined;
 }
 
 export interface Progress {

@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { toNodeHandler } from "@modelcontextprotocol/node";
+import * as serverSdk from "@modelcontextprotocol/server";
 import {
   CLIENT_CAPABILITIES_META_KEY,
   createMcpHandler,
@@ -12,14 +13,19 @@ import {
   isLegacyRequest,
   localhostAllowedHostnames,
   localhostAllowedOrigins,
-  McpServer,
+  MissingRequiredClientCapabilityError,
   originValidationResponse,
   ProtocolError,
   WebStandardStreamableHTTPServerTransport,
+  type CallToolResult,
   type EventStore,
   type McpHandlerRequestOptions,
+  type McpServer,
+  type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import type { JsonObject } from "../../src/contract/call.ts";
 import {
   complete,
   getPrompt,
@@ -28,7 +34,12 @@ import {
   RESOURCES,
   TEMPLATES,
 } from "./fixture-content.ts";
+import { declaresTasks, TASKS_DECLARED, TASKS_EXTENSION } from "../../src/util/mcp-tasks.ts";
+import { sdkServers } from "../../src/server/mcp/tasks/sdk-servers.ts";
+import { FixtureTasks } from "./fixture-tasks.ts";
 import { FIXTURE_TOOLS, schemaOf, type FixtureContext } from "./fixture-tools.ts";
+
+const { TaskMcpServer } = sdkServers(serverSdk);
 
 export interface FixtureServer {
   readonly url: string;
@@ -58,13 +69,17 @@ export async function startFixtureServer({ eras = "both" } = {}): Promise<Fixtur
     }
   };
 
-  const handler = createMcpHandler(() => build({ codec, spare, subscribed, change }), {
-    responseMode: "auto",
-    legacy: "stateless",
-  });
+  const tasks = new FixtureTasks();
+  const handler = createMcpHandler(
+    ({ era }) => build({ codec, spare, subscribed, change, tasks, era }),
+    {
+      responseMode: "auto",
+      legacy: "stateless",
+    },
+  );
 
   async function opened(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
-    const product = build({ codec, spare, subscribed, change });
+    const product = build({ codec, spare, subscribed, change, tasks, era: "legacy" });
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       eventStore: eventStore(),
@@ -135,12 +150,14 @@ interface World {
   readonly spare: { readonly tools: boolean; readonly prompts: boolean };
   readonly subscribed: Set<string>;
   readonly change: FixtureContext["change"];
+  readonly tasks: FixtureTasks;
+  readonly era: "legacy" | "modern";
 }
 
 const CACHE = { ttlMs: 0, cacheScope: "private" } as const;
 
-function build({ codec, spare, subscribed, change }: World): McpServer {
-  const product = new McpServer(
+function build({ codec, spare, subscribed, change, tasks, era }: World): McpServer {
+  const product = new TaskMcpServer(
     { name: "fixture", version: "1.0.0" },
     {
       capabilities: {
@@ -149,6 +166,7 @@ function build({ codec, spare, subscribed, change }: World): McpServer {
         resources: { listChanged: true, subscribe: true },
         completions: {},
         logging: {},
+        ...(era === "modern" ? { extensions: { [TASKS_EXTENSION]: {} } } : {}),
       },
       requestState: { verify: codec.verify },
       cacheHints: {
@@ -185,13 +203,23 @@ function build({ codec, spare, subscribed, change }: World): McpServer {
     const tool = FIXTURE_TOOLS[params.name];
     if (!tool) throw new ProtocolError(-32602, `Unknown tool: ${params.name}`);
     const mint: FixtureContext["mint"] = (payload) => codec.mint(payload, ctx);
-    return tool.run(params.arguments ?? {}, {
+    const capabilities = capabilitiesOf(ctx);
+    const task: FixtureContext["task"] = (work, need) => {
+      if (era === "modern" && declaresTasks(capabilities as JsonObject)) return tasks.create(work);
+      if (need) throw new MissingRequiredClientCapabilityError(TASKS_NEEDED);
+      const nobody = () => Promise.reject(new Error("nobody can be asked"));
+      return work({ signal: ctx.mcpReq.signal, ask: nobody });
+    };
+    const answer = await tool.run(params.arguments ?? {}, {
       ctx,
-      capabilities: capabilitiesOf(ctx),
+      capabilities,
       mint,
       change,
+      task,
     });
+    return answer as CallToolResult; // or what the SDK lets through
   });
+  if (era === "modern") installTasks(server, tasks, capabilitiesOf);
   server.setRequestHandler("resources/list", () => ({ resources: [...RESOURCES] }));
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: [...TEMPLATES],
@@ -216,6 +244,28 @@ function build({ codec, spare, subscribed, change }: World): McpServer {
   );
   server.setRequestHandler("completion/complete", ({ params }) => complete(params.argument.value));
   return product;
+}
+
+const TASKS_NEEDED = { requiredCapabilities: TASKS_DECLARED as never };
+
+function installTasks(
+  server: Server,
+  tasks: FixtureTasks,
+  capabilitiesOf: (ctx: ServerContext) => Record<string, unknown>,
+): void {
+  const handle = (method: string, work: (taskId: string, ctx: ServerContext) => object): void =>
+    server.setRequestHandler(
+      method,
+      { params: z.object({ taskId: z.string() }) },
+      (params, ctx) => {
+        if (!declaresTasks(capabilitiesOf(ctx) as JsonObject))
+          throw new MissingRequiredClientCapabilityError(TASKS_NEEDED);
+        return { ...work(params.taskId, ctx) };
+      },
+    );
+  handle("tasks/get", (taskId) => tasks.get(taskId));
+  handle("tasks/cancel", (taskId) => tasks.cancel(taskId));
+  handle("tasks/update", (taskId, ctx) => tasks.update(taskId, ctx.mcpReq.inputResponses ?? {}));
 }
 
 /** Keeps what a stream has sent, so that it can be taken up again. */

@@ -10,6 +10,7 @@ import {
   type InputRequiredResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { TASK_WORK, type TaskContext } from "./fixture-tasks.ts";
 
 /** A red pixel and an empty sound, the smallest of their kind. */
 export const PNG =
@@ -17,7 +18,8 @@ export const PNG =
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 type Schema = { type: "object" } & Record<string, unknown>;
-type Answer = CallToolResult | InputRequiredResult;
+/** A task is as open as a result; the SDK has no type for it. */
+type Answer = CallToolResult | InputRequiredResult | { readonly resultType: "task" };
 
 export interface FixtureTool {
   readonly description: string;
@@ -31,6 +33,11 @@ export interface FixtureContext {
   readonly capabilities: Record<string, unknown>;
   /** Seals what travels through the client. */
   readonly mint: (payload: { readonly step: number }) => Promise<string>;
+  /** A task where the client knows them, else the result once it is there. */
+  readonly task: (
+    work: (context: TaskContext) => Promise<CallToolResult>,
+    need?: "required",
+  ) => Answer | Promise<Answer>;
   /** Alters a list and tells whoever listens. */
   readonly change: (list: "tools" | "prompts") => void;
 }
@@ -430,6 +437,49 @@ export const FIXTURE_TOOLS: Readonly<Record<string, FixtureTool>> = {
       return answered ? text("answered") : ask(c, requests);
     },
   },
+  greet: {
+    description: "Greets at once.",
+    inputSchema: NAME,
+    run: ({ name }) => text(`Hello, ${String(name)}!`),
+  },
+  slow_compute: {
+    description: "Computes for some seconds.",
+    inputSchema: {
+      type: "object",
+      properties: { seconds: { type: "number" }, label: { type: "string" } },
+    },
+    ...asTask("slow_compute"),
+  },
+  failing_job: { description: "Fails after a second.", ...asTask("failing_job", "required") },
+  protocol_error_job: { description: "Breaks.", ...asTask("protocol_error_job") },
+  confirm_delete: {
+    description: "Asks whether to delete.",
+    inputSchema: { type: "object", properties: { filename: { type: "string" } } },
+    ...asTask("confirm_delete"),
+  },
+  multi_input: { description: "Asks two things at once.", ...asTask("multi_input") },
+  test_tool_with_task: {
+    description: "Asks for a name, then works on.",
+    run: (_args, c) => {
+      const name = accepted(c, "user_name")?.["name"];
+      if (typeof name !== "string")
+        return ask(c, { user_name: question("What is your name?", NAME) });
+      return c.task(async ({ signal }) => {
+        await sleep(300, undefined, { signal });
+        return text(`Hello, ${name}!`);
+      }, "required");
+    },
+  },
 };
+
+function asTask(name: string, need?: "required"): Pick<FixtureTool, "run"> {
+  return {
+    run: (args, c) =>
+      c.task(
+        (context) => TASK_WORK[name]?.(args, context) ?? Promise.resolve(text("nothing to do")),
+        need,
+      ),
+  };
+}
 
 export const schemaOf = (name: string): Schema => FIXTURE_TOOLS[name]?.inputSchema ?? none;

@@ -3,14 +3,15 @@
 import { startApp } from "../fixtures/app.ts";
 import { startFixtureServer } from "./fixture-server.ts";
 import type { Check } from "./mcp-judge.ts";
-import type { RequirementSet } from "./mcp-left-out.ts";
+import { TASK_SCENARIOS, type RequirementSet } from "./mcp-left-out.ts";
 import { startKeyProxy } from "./mcp-proxy.ts";
 import { runReferee, scored, SETS } from "./mcp-referee.ts";
 
-/** The referee does not score these, but a gateway that rewrites names must hold them. */
+/** The referee does not score these, but a gateway that rewrites names and follows tasks must hold them. */
 const REQUIRED: readonly string[] = [
   "http-header-validation",
   "http-custom-header-server-validation",
+  ...TASK_SCENARIOS,
 ];
 /** Added by the referee to every scenario; alone it proves nothing. */
 const COMMON_CHECK = "wire-schema-valid";

@@ -19,7 +19,19 @@ const ASKING =
   "no native tool asks the client for anything; servers upstream do, judged with --gateway";
 const LOGGING = "no server upstream here, so logging is not declared; judged with --gateway";
 const COMPLETION = "no server upstream here, so no completions are declared; judged with --gateway";
-const TASKS = "extension io.modelcontextprotocol/tasks is not built; never scored";
+
+/** Never scored, and demanded with --gateway all the same. */
+export const TASK_SCENARIOS: readonly string[] = [
+  "tasks-lifecycle",
+  "tasks-capability-negotiation",
+  "tasks-wire-fields",
+  "tasks-request-state-removal",
+  "tasks-mrtr-input",
+  "tasks-request-headers",
+  "tasks-dispatch-and-envelope",
+  "tasks-required-task-error",
+  "tasks-mrtr-composition",
+];
 
 const whole = (set: RequirementSet, reason: string, ...scenarios: string[]): LeftOut[] =>
   scenarios.map((scenario) => ({ set, scenario, reason }));
@@ -104,18 +116,23 @@ export const LEFT_OUT: readonly LeftOut[] = [
     hollow: true,
     reason: `${ASKING}; any error satisfies this one, also that of an unknown tool`,
   },
+  {
+    set: "2026-07-28",
+    scenario: "tasks-lifecycle",
+    checks: ["sep-2663-tasks-get-status-failed"],
+    reason: "a native tool has no errors of the protocol; judged with --gateway",
+  },
+  {
+    set: "2026-07-28",
+    scenario: "tasks-dispatch-and-envelope",
+    checks: ["tasks-result-type-complete-on-non-task-responses"],
+    reason: ASKING,
+  },
+  ...whole("2026-07-28", ASKING, "tasks-mrtr-input", "tasks-mrtr-composition"),
   ...whole(
     "2026-07-28",
-    TASKS,
-    "tasks-lifecycle",
-    "tasks-capability-negotiation",
-    "tasks-wire-fields",
-    "tasks-request-state-removal",
-    "tasks-mrtr-input",
-    "tasks-request-headers",
-    "tasks-dispatch-and-envelope",
-    "tasks-status-notifications",
+    "no native tool needs tasks; servers upstream may, judged with --gateway",
     "tasks-required-task-error",
-    "tasks-mrtr-composition",
   ),
+  ...whole("2026-07-28", "the referee itself skips it", "tasks-status-notifications"),
 ];

@@ -144,6 +144,35 @@ export function conformanceTools(powers: FixturePowers): Tool[] {
         return text("changed");
       },
     },
+    greet: {
+      description: "Greets at once.",
+      inputSchema: {
+        type: "object",
+        properties: { name: { type: "string" } },
+        required: ["name"],
+        additionalProperties: false,
+      },
+      run: ({ name }) => text(`Hello, ${name as string}!`), // held to the schema
+    },
+    slow_compute: {
+      description: "Computes for some seconds.",
+      inputSchema: {
+        type: "object",
+        properties: { seconds: { type: "number" }, label: { type: "string" } },
+        additionalProperties: false,
+      },
+      async run({ seconds = 0, label = "" }, context) {
+        await sleep(Number(seconds) * 1000, undefined, { signal: context.signal });
+        return text(`computed ${label as string}`); // held to the schema
+      },
+    },
+    failing_job: {
+      description: "Fails after a second.",
+      async run(_input, context) {
+        await sleep(1_000, undefined, { signal: context.signal });
+        throw toolError("unexpected", "it failed");
+      },
+    },
     test_spare: {
       description: "Comes and goes.",
       run: () => text("here"),

@@ -185,6 +185,9 @@ const OTHERS: Record<string, string> = {
   "src/app/engine.ts": "resume: an approval's yes; the engine runs the whole gate again",
   "src/server/mcp/approval-wait.ts":
     "follow: waits for a call of the same caller, and runs nothing",
+  "src/server/mcp/tasks/handlers.ts": "follow: reads a call of the same key, and runs nothing",
+  "src/server/mcp/tasks/notices.ts":
+    "follow: waits for a call of the same key; what a person approved goes on through the whole gate",
 };
 
 async function overTrpc(

@@ -41,7 +41,10 @@ describe.each(ERAS)("an SDK client of the %s era", (era) => {
       const version = era === "modern" ? "2026-07-28" : "2025-11-25";
       expect(client.getNegotiatedProtocolVersion()).toBe(version);
       expect(client.getServerVersion()?.name).toBe("ostiary");
-      expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: true } });
+      expect(client.getServerCapabilities()).toEqual({
+        tools: { listChanged: true },
+        ...(era === "modern" ? { extensions: { "io.modelcontextprotocol/tasks": {} } } : {}),
+      });
       expect(transport.sessionId === undefined).toBe(era === "modern");
     }));
 

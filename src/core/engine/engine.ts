@@ -70,7 +70,13 @@ export function createEngine(p: EnginePowers): Engine {
     const entry = p.active.add(p.open(caller, request), request);
     const observer = p.observe(entry.call);
     const admission = await enter(entry, observer, request.sharesSlot);
-    return settle(entry, admission, observer, p);
+    const { onBegun } = request;
+    if (onBegun && isAdmitted(admission))
+      admission.begun.then(
+        () => onBegun(entry.call.id),
+        () => undefined, // `settle` reports it
+      );
+    return settle(entry, admission, observer, p, onBegun !== undefined);
   }
 
   async function start(caller: Caller, request: CallRequest): Promise<Outcome> {

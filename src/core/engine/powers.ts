@@ -54,6 +54,8 @@ export interface EnginePowers {
   readonly isUnreachable: (tool: Tool) => boolean;
   /** The caller's own recorded execution. */
   readonly recordOf: (caller: Caller, executionId: string) => Promise<ExecutionRecord | null>;
+  /** Tells the other instances to cancel it, if it runs there; null: they cannot be told. */
+  readonly cancelElsewhere: ((executionId: string) => void) | null;
   /** Any recorded execution of the tenant, for its administrators; null for others. */
   readonly auditedOf: (caller: Caller, executionId: string) => Promise<AuditedRecord | null>;
   /** Runs work that nobody waits for; a failure is reported. */

@@ -9,7 +9,7 @@ import { refusedOutcome, type GateReport } from "./outcome.ts";
 import type { EnginePowers } from "./powers.ts";
 import { runAdmitted } from "./run-admitted.ts";
 
-/** `isDetached`: no client waits for the answer, so its result is kept for a later question. */
+/** `isDetached`: the client may not wait for the answer, so its result is kept for a later question. */
 export function settle(
   entry: ActiveEntry,
   admission: Admitted | Outcome,

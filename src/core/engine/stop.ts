@@ -8,7 +8,7 @@ export async function cancel(
   caller: Caller,
   executionId: string,
   note: string | null,
-  p: Pick<EnginePowers, "active" | "approvals" | "recordOf">,
+  p: Pick<EnginePowers, "active" | "approvals" | "recordOf" | "cancelElsewhere">,
 ): Promise<void> {
   const entry = p.active.get(executionId);
   if (
@@ -23,6 +23,7 @@ export async function cancel(
   if ((await p.recordOf(caller, executionId)) !== null) {
     // A call that waits for a person may be withdrawn by its caller.
     if (await p.approvals.withdraw(caller, executionId)) return;
+    if (await endsElsewhere(caller, executionId, p)) return;
     throw new AppError("CONFLICT", "not_running", `execution ${executionId} is not running`, {
       remedy: "only running executions can be cancelled",
     });
@@ -31,6 +32,26 @@ export async function cancel(
     remedy: "list your executions",
   });
 }
+
+/** Another instance may run it: it is told, and its record shows whether it stopped. */
+async function endsElsewhere(
+  caller: Caller,
+  executionId: string,
+  { cancelElsewhere, recordOf }: Pick<EnginePowers, "cancelElsewhere" | "recordOf">,
+): Promise<boolean> {
+  if (cancelElsewhere === null) return false;
+  const hasEnded = async (): Promise<boolean> =>
+    (await recordOf(caller, executionId))?.endTime !== null;
+  if (await hasEnded()) return false;
+  cancelElsewhere(executionId);
+  for (const until = performance.now() + ELSEWHERE_MS; performance.now() < until;) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    if (await hasEnded()) return true;
+  }
+  return false;
+}
+
+const [ELSEWHERE_MS, LOOK_EVERY_MS] = [2_000, 50];
 
 /** Waits for what runs, then cancels the rest with reason shutdown. */
 export async function drain(

@@ -132,6 +132,7 @@ function watched(call: Call, deadline: Deadline): Call {
     client: client && {
       capabilities: client.capabilities,
       logLevel: client.logLevel,
+      onTask: client.onTask,
       notify: (method, params) => client.notify(method, params),
       ask: (questions, from) => deadline.whileAsking(() => client.ask(questions, from)),
     },

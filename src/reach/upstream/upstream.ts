@@ -59,6 +59,8 @@ export interface RequestOptions {
   /** Called with log messages that came on the stream of this request. */
   readonly onMessage?: ((params: JsonObject) => void) | undefined;
   readonly maxResultBytes?: number | undefined;
+  /** Called when the server answers with a task, which is then followed to its end; absent: it may not. */
+  readonly onTask?: (() => void) | undefined;
 }
 
 export interface ConnectionEvents {

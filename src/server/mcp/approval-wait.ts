@@ -17,6 +17,7 @@ import type { Doors } from "../doors.ts";
 import { McpRefusal } from "./refusal.ts";
 import { EXECUTION_KEY } from "./result.ts";
 import type { McpRequest, McpEndpoint } from "./server.ts";
+import { modernCapabilities } from "./tasks/declared.ts";
 
 /**
  * Sent to the client and back; gives no rights. Names a call that waits for an approval, or for its client
@@ -100,6 +101,17 @@ export async function waitForEnd(
   return follow(timeoutMs + LATEST_START_MS);
 }
 
+/** For a client that gets a task instead: only what runs is waited for. */
+export function waitForRun(
+  { doors }: McpEndpoint,
+  { caller }: McpRequest,
+  open: Outcome,
+  ms: number,
+): Promise<Outcome> {
+  if (open.approval?.state === "pending") return Promise.resolve(open);
+  return doors.engine.follow(caller, open.executionId, { ms });
+}
+
 async function holdOpen(
   follow: (ms: number) => Promise<Outcome>,
   seconds: number,
@@ -124,11 +136,8 @@ export function canOpenLinks(
   ctx: ServerContext,
   legacy: JsonObject | undefined,
 ): boolean {
-  const { CLIENT_CAPABILITIES_META_KEY } = endpoint.sdk.server;
-  const envelope = ctx.mcpReq.envelope as Record<string, JsonObject | undefined> | undefined;
-  const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY];
-  // Without an envelope it is the older era: the client declared its capabilities at the start.
-  const capabilities = declared ?? legacy;
+  // In the older era the client declared its capabilities at the start.
+  const capabilities = modernCapabilities(endpoint, ctx) ?? legacy;
   const elicitation = capabilities?.["elicitation"] as JsonObject | undefined;
   return elicitation?.["url"] !== undefined && hasPages(endpoint);
 }
@@ -161,17 +170,12 @@ export function pendingResult(endpoint: McpEndpoint, outcome: Outcome) {
   const { executionId, status, approval } = outcome;
   const waits = approval?.state === "pending" ? approval : null;
   const lines = waits
-    ? pendingLines(endpoint, waits)
+    ? [...approvalText(endpoint, waits), GO_ON]
     : [
         `${status.toUpperCase()}: it has not ended yet.`,
         `What to do: repeat the same call with _meta ${JSON.stringify({ [EXECUTION_KEY]: executionId })}; it is not run again.`,
       ];
-  const notice = waits && {
-    id: waits.id,
-    state: waits.state,
-    expiresAt: new Date(waits.expiresAt).toISOString(),
-    ...(hasPages(endpoint) && { url: urlOf(endpoint, waits) }),
-  };
+  const notice = waits && approvalNotice(endpoint, waits);
   return {
     content: [{ type: "text" as const, text: [...lines, `Execution: ${executionId}`].join("\n") }],
     structuredContent: { executionId, status, ...(notice && { approval: notice }) },
@@ -180,7 +184,17 @@ export function pendingResult(endpoint: McpEndpoint, outcome: Outcome) {
   };
 }
 
-function pendingLines(endpoint: McpEndpoint, approval: ApprovalNotice): string[] {
+const GO_ON = "What to do: repeat the same call to keep waiting, or do something else meanwhile.";
+
+export const approvalNotice = (endpoint: McpEndpoint, approval: ApprovalNotice) => ({
+  id: approval.id,
+  state: approval.state,
+  expiresAt: new Date(approval.expiresAt).toISOString(),
+  ...(hasPages(endpoint) && { url: urlOf(endpoint, approval) }),
+});
+
+/** What the call waits for, and where a person can decide it. */
+export function approvalText(endpoint: McpEndpoint, approval: ApprovalNotice): string[] {
   const until = new Date(approval.expiresAt).toISOString();
   const where = hasPages(endpoint)
     ? `A person can decide it at ${urlOf(endpoint, approval)} until ${until}.`
@@ -188,7 +202,6 @@ function pendingLines(endpoint: McpEndpoint, approval: ApprovalNotice): string[]
   return [
     `PENDING (approval_required): waiting for approval ${approval.id}; nothing has run.`,
     where,
-    "What to do: repeat the same call to keep waiting, or do something else meanwhile.",
   ];
 }
 

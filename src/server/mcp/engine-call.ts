@@ -22,6 +22,7 @@ import {
   linkToApproval,
   stateCodec,
   waitForEnd,
+  waitForRun,
   type CallState,
 } from "./approval-wait.ts";
 import {
@@ -36,6 +37,8 @@ import type { ResumableCall, Waiter } from "./resumable-call.ts";
 import { notRecorded } from "./result.ts";
 import type { ClientState, McpRequest, McpEndpoint } from "./server.ts";
 import { metaContext, recordOutcome } from "./span.ts";
+import { modernCapabilities, takesTask } from "./tasks/declared.ts";
+import { createdTask, type CreatedTask } from "./tasks/task.ts";
 
 /** Tool and arguments as the engine knows them. */
 export interface EngineCall {
@@ -46,6 +49,12 @@ export interface EngineCall {
 /** How long a question waits for the client's answer. */
 export const ANSWER_MS = 600_000;
 
+/** A client that declares tasks waits so long for the end of what runs; then it gets a task. */
+const TASK_AFTER_MS = 500;
+
+/** What a request is answered with: the outcome, ended or not; what the client must be asked first; or a task. */
+type Answer = Outcome | InputRequiredResult | CreatedTask;
+
 /** The request that is being answered, and its ways to the client. */
 interface ClientRequest {
   readonly endpoint: McpEndpoint;
@@ -54,23 +63,31 @@ interface ClientRequest {
   readonly exchange: McpRequest;
   readonly progress: ProgressSink | null;
   readonly waiter: Waiter;
+  readonly takesTask: boolean;
 }
 
-/** The outcome, ended or not; or what the client must be asked first. */
 export async function callEngine(
   endpoint: McpEndpoint,
   ctx: ServerContext,
   conversation: ClientState,
   exchange: McpRequest,
   call: EngineCall,
-): Promise<Outcome | InputRequiredResult> {
+): Promise<Answer> {
   const progress = createProgressSink(endpoint, ctx);
   const waiter: Waiter = {
     signal: signalOf(ctx),
     report: progress?.report ?? null,
     message: (params) => sendLogMessage(endpoint, ctx, conversation, params),
   };
-  const client: ClientRequest = { endpoint, ctx, conversation, exchange, progress, waiter };
+  const client: ClientRequest = {
+    endpoint,
+    ctx,
+    conversation,
+    exchange,
+    progress,
+    waiter,
+    takesTask: takesTask(endpoint, ctx),
+  };
   const waiting = callWaitingFor(endpoint, ctx, call);
   if (waiting) {
     const unanswered = giveAnswers(waiting, ctx);
@@ -88,54 +105,66 @@ export async function callEngine(
 }
 
 function beginCall(client: ClientRequest, call: EngineCall, request: CallRequest): ResumableCall {
-  const { endpoint, ctx, conversation, exchange, progress } = client;
+  const { endpoint, exchange, progress } = client;
   const { caller } = exchange;
-  const fingerprint = fingerprintOf(endpoint, ctx, call);
+  const fingerprint = fingerprintOf(endpoint, client.ctx, call);
   return endpoint.resumableCalls.begin({ caller, fingerprint }, (self) =>
     execute(endpoint, caller, {
       ...request,
       signal: self.signal,
       outerLimit: { ms: ANSWER_MS, whose: "the client did not answer the server's question" },
-      client: clientSide(endpoint, ctx, conversation, self),
+      client: clientSide(client, self),
+      ...(client.takesTask && { onBegun: (id: string) => self.begun(id) }),
       ...(progress && { onProgress: (report: Progress) => self.report(report) }),
     }),
   );
 }
 
-async function awaitNextStep(
-  client: ClientRequest,
-  call: ResumableCall,
-): Promise<Outcome | InputRequiredResult> {
-  const next = await call.next(client.waiter).catch((cause: unknown) => {
+async function awaitNextStep(client: ClientRequest, call: ResumableCall): Promise<Answer> {
+  const taskAfterMs = client.takesTask ? TASK_AFTER_MS : null;
+  const next = await call.next(client.waiter, taskAfterMs).catch((cause: unknown) => {
     if (cause instanceof NotRecorded) client.exchange.notRecorded?.();
     throw cause;
   });
   if (next.kind === "ended") return awaitApproval(client, next.outcome, false);
   await client.progress?.end();
+  if (next.kind === "task") return taskOf(client, next.executionId);
   return inputRequired(client.endpoint, client.ctx, call, next.questions);
+}
+
+/** From its record, which any instance can read from now on. */
+async function taskOf(
+  { endpoint, exchange }: ClientRequest,
+  executionId: string,
+): Promise<CreatedTask> {
+  const { engine } = endpoint.doors;
+  return createdTask(endpoint, await engine.follow(exchange.caller, executionId, { ms: 0 }));
 }
 
 /** The record could not be written. */
 class NotRecorded extends McpRefusal {}
 
-/** A call that waits for an approval: the client gets a link to it at once, or its request is kept open. */
+/** A call that waits for an approval: the client gets a link to it at once, or a task, or its request is kept open. */
 async function awaitApproval(
-  { endpoint, ctx, conversation, exchange, progress, waiter }: ClientRequest,
+  { endpoint, ctx, conversation, exchange, progress, waiter, takesTask: isTask }: ClientRequest,
   first: Outcome,
   isResumed: boolean,
-): Promise<Outcome | InputRequiredResult> {
+): Promise<Answer> {
   let outcome = first;
   const canLink = canOpenLinks(endpoint, ctx, conversation.capabilities());
   // The first request gets the link; a request that comes back, or whose client can open none, is kept open.
   const isLinked = canLink && !isResumed && outcome.approval?.state === "pending";
   if (outcome.endedAt === null && !isLinked)
-    outcome = await waitForEnd(endpoint, exchange, outcome, progress?.report, waiter.signal);
+    outcome = isTask
+      ? await waitForRun(endpoint, exchange, outcome, TASK_AFTER_MS)
+      : await waitForEnd(endpoint, exchange, outcome, progress?.report, waiter.signal);
   exchange.rated?.(outcome.rate);
   if (exchange.span) recordOutcome(exchange.span, outcome);
   await progress?.end();
   if (ctx.mcpReq.signal.aborted) exchange.unanswered?.(ctx.mcpReq.id);
   endpoint.doors.clientTaint.read(exchange.caller, ctx.sessionId ?? null, outcome);
   const { approval } = outcome;
+  if (outcome.endedAt === null && isTask && !isLinked) return createdTask(endpoint, outcome);
   if (outcome.endedAt !== null || !approval) return outcome;
   // Without a hold time the client would come back with the link at once, again and again.
   const linkAgain = canLink && approval.state === "pending" && approval.holdSeconds > 0;
@@ -171,16 +200,8 @@ async function execute(
   }
 }
 
-/** What a client of the modern era declares with each request; null in the older era, where the session declared it. */
-function modernCapabilities(endpoint: McpEndpoint, ctx: ServerContext): JsonObject | null {
-  const envelope = ctx.mcpReq.envelope as Record<string, JsonObject | undefined> | undefined;
-  return envelope?.[endpoint.sdk.server.CLIENT_CAPABILITIES_META_KEY] ?? null;
-}
-
 function clientSide(
-  endpoint: McpEndpoint,
-  ctx: ServerContext,
-  conversation: ClientState,
+  { endpoint, ctx, conversation, takesTask: isTask }: ClientRequest,
   call: ResumableCall,
 ): ClientSide {
   const modern = modernCapabilities(endpoint, ctx);
@@ -189,6 +210,7 @@ function clientSide(
   return {
     capabilities,
     logLevel: logLevelOf(endpoint, ctx, conversation),
+    onTask: isTask ? () => call.promote() : undefined,
     notify: (method, params) =>
       method === "notifications/message" ? call.message(params) : undefined,
     async ask(questions, { server, signal }) {

@@ -2,6 +2,7 @@
 // function. Unusual requests are left to the SDK, before anything has run.
 import type { IncomingMessage } from "node:http";
 import type { CallRequest, Json, JsonObject, Outcome } from "../../contract/call.ts";
+import { declaresTasks } from "../../util/mcp-tasks.ts";
 import { isObject } from "./json-rpc.ts";
 import { declaresHeaders } from "./param-headers.ts";
 import {
@@ -57,6 +58,8 @@ export function plainCall(
   if (!isObject(args) || !isObject(meta) || !isPlainMeta(meta)) return null;
   const tool = names.tool(server, name);
   if (tool !== null && declaresHeaders(tool)) return null;
+  // A call that takes long is answered with a task, which only the SDK path does.
+  if (declaresTasks(meta[`${PREFIX}clientCapabilities`] as JsonObject)) return null; // an object: `isPlainMeta`
   // An upstream server may ask a client that can answer; only the SDK path can carry the question.
   if (tool !== null && tool.route !== null && canAnswer(meta)) return null;
   const inBody = meta["traceparent"] !== undefined;

@@ -159,7 +159,8 @@ export function contentError(outcome: Outcome, absent: RpcError): RpcError {
   };
 }
 
-function exposedFault(outcome: Outcome): Fault {
+/** Without what is not for callers. */
+export function exposedFault(outcome: Outcome): Fault {
   const fault: Fault = outcome.error ?? {
     code: "EXECUTION_FAILED",
     reason: "unexpected",

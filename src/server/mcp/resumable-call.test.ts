@@ -138,3 +138,62 @@ describe("a call that may outlive its request", () => {
     expect(second.mock.calls).toEqual([[{ progress: 2 }], [{ level: "info" }]]);
   });
 });
+
+describe("a call that becomes a task", () => {
+  const two: InputQuestions = { a: { method: "roots/list", params: {} }, ...QUESTION };
+
+  test("only after the time and once its start is durable; it is found by its execution until it ends", async () => {
+    const end = Promise.withResolvers<Outcome>();
+    const facts = { caller: callerOf("anna"), fingerprint: "f" };
+    const call = parking.begin(facts, () => end.promise);
+    const gone = new AbortController();
+    let step: unknown = null;
+    const next = call.next(waiter(gone.signal), 500).then((one) => (step = one));
+    await vi.advanceTimersByTimeAsync(600);
+    expect([step, parking.task("exec_1")]).toEqual([null, null]);
+    call.begun("exec_1");
+    await next;
+    expect(step).toEqual({ kind: "task", executionId: "exec_1" });
+    expect(parking.task("exec_1")).toBe(call);
+    gone.abort();
+    expect(call.signal.aborted).toBe(false);
+    end.resolve(OUTCOME);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(parking.task("exec_1")).toBeNull();
+  });
+
+  test("a quick end comes first; without a time it never is one", async () => {
+    const call = begin(0);
+    call.begun("exec_1");
+    expect(await call.next(waiter(), 500)).toMatchObject({ kind: "ended" });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(parking.task("exec_1")).toBeNull();
+    const other = begin(1);
+    other.begun("exec_2");
+    expect(await other.next(waiter())).toMatchObject({ kind: "asks" });
+    expect([other.openQuestions, parking.task("exec_2")]).toEqual([null, null]);
+  });
+
+  test("its questions have keys of their own in each round, and may be answered one by one", async () => {
+    const given: InputAnswers[] = [];
+    const call = parking.begin({ caller: callerOf("anna"), fingerprint: "f" }, async (self) => {
+      self.promote();
+      for (let i = 0; i < 2; i++) given.push(await self.ask(two, self.signal));
+      return OUTCOME;
+    });
+    call.begun("exec_1");
+    expect(await call.next(waiter(), 500)).toMatchObject({ kind: "task" });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(Object.keys(call.openQuestions ?? {})).toEqual(["1.a", "1.name"]);
+    call.giveAnswers({ name: { x: 1 }, "2.a": { x: 1 }, "1.a": "no object" });
+    call.giveAnswers({ "1.a": { roots: [] } });
+    expect(Object.keys(call.openQuestions ?? {})).toEqual(["1.name"]);
+    call.giveAnswers({ "1.a": { roots: [1] }, "1.name": { action: "accept" } });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(given).toEqual([{ a: { roots: [] }, name: { action: "accept" } }]);
+    expect(Object.keys(call.openQuestions ?? {})).toEqual(["2.a", "2.name"]);
+    call.cancel("user");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(call.openQuestions).toBeNull();
+  });
+});

@@ -1,20 +1,24 @@
 // A call that can outlive the request that began it: an upstream server asks the client something, and a client of
-// the modern era answers with a new request. The call waits in memory meanwhile.
+// the modern era answers with a new request; or the client was answered with a task. The call is in memory meanwhile.
 import { randomUUID } from "node:crypto";
 import type {
   Caller,
   InputAnswers,
   InputQuestions,
+  Json,
   JsonObject,
   Outcome,
   Progress,
 } from "../../contract/call.ts";
 import { cannotAsk } from "./questions.ts";
+import { OpenQuestions } from "./tasks/open-questions.ts";
 
 /** How a call is resumed. */
 export type NextStep =
   | { readonly kind: "ended"; readonly outcome: Outcome }
-  | { readonly kind: "asks"; readonly questions: InputQuestions };
+  | { readonly kind: "asks"; readonly questions: InputQuestions }
+  /** It goes on without the request: the client asks for it by its execution. */
+  | { readonly kind: "task"; readonly executionId: string };
 
 /** The request that waits for the call at the moment. */
 export interface Waiter {
@@ -36,6 +40,8 @@ export interface ResumableCalls {
   ): ResumableCall;
   /** The call that waits for an answer under this id, in this round, to the same request. */
   find(id: string, round: number, fingerprint: string): ResumableCall | null;
+  /** The call that runs here, whose client was answered with a task. */
+  task(executionId: string): ResumableCall | null;
   close(): void;
 }
 
@@ -47,6 +53,7 @@ export interface ResumableCallLimits {
 
 export function createResumableCalls(limits: ResumableCallLimits): ResumableCalls {
   const waiting = new Map<string, ResumableCall>();
+  const tasks = new Map<string, ResumableCall>();
   const enter = (call: ResumableCall): (() => void) => {
     const mine = [...waiting.values()].filter((one) => isSame(one.caller, call.caller)).length;
     if (mine >= limits.perCaller || waiting.size >= limits.total)
@@ -54,9 +61,13 @@ export function createResumableCalls(limits: ResumableCallLimits): ResumableCall
     waiting.set(call.id, call);
     return () => void waiting.delete(call.id);
   };
+  const detach = (executionId: string, call: ResumableCall): (() => void) => {
+    tasks.set(executionId, call);
+    return () => void tasks.delete(executionId);
+  };
   return {
     begin(facts, start) {
-      const call = new ResumableCall(facts, { enter, waitMs: limits.waitMs });
+      const call = new ResumableCall(facts, { enter, detach, waitMs: limits.waitMs });
       call.run(start(call));
       return call;
     },
@@ -64,6 +75,7 @@ export function createResumableCalls(limits: ResumableCallLimits): ResumableCall
       const call = waiting.get(id);
       return call?.round === round && call.fingerprint === fingerprint ? call : null;
     },
+    task: (executionId) => tasks.get(executionId) ?? null,
     close() {
       for (const call of waiting.values()) call.cancel("shutdown");
     },
@@ -75,6 +87,7 @@ const isSame = (a: Caller, b: Caller): boolean =>
 
 interface ResumableCallPowers {
   readonly enter: (call: ResumableCall) => () => void;
+  readonly detach: (executionId: string, call: ResumableCall) => () => void;
   readonly waitMs: number;
 }
 
@@ -92,6 +105,12 @@ export class ResumableCall {
   #question: Question | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #waiter: Waiter | null = null;
+  /** Its execution, once that is durable. */
+  readonly #begun = Promise.withResolvers<string>();
+  /** Resolves when the client should get a task at once. */
+  readonly #promoted = Promise.withResolvers<void>();
+  #isTask = false;
+  #open: OpenQuestions | null = null;
 
   constructor(
     { caller, fingerprint }: Pick<ResumableCall, "caller" | "fingerprint">,
@@ -116,6 +135,16 @@ export class ResumableCall {
     this.#controller.abort(reason);
   }
 
+  begun(executionId: string): void {
+    this.#begun.resolve(executionId);
+  }
+
+  /** The upstream server answers with a task: its questions belong to that, too. */
+  promote(): void {
+    this.#isTask = true;
+    this.#promoted.resolve();
+  }
+
   report(progress: Progress): void {
     this.#waiter?.report?.(progress);
   }
@@ -124,18 +153,57 @@ export class ResumableCall {
     this.#waiter?.message(params);
   }
 
-  /** Waits for the end or the next question. A client that disconnects meanwhile cancels the call. */
-  async next(waiter: Waiter): Promise<NextStep> {
+  /**
+   * Waits for the end or the next question; after `taskAfterMs` (null: never) the call becomes a task. A client that
+   * disconnects meanwhile cancels the call.
+   */
+  async next(waiter: Waiter, taskAfterMs: number | null = null): Promise<NextStep> {
+    const task = taskAfterMs === null ? null : this.#taskAfter(taskAfterMs);
     const onGone = (): void => this.cancel("user");
     if (waiter.signal.aborted) onGone();
     waiter.signal.addEventListener("abort", onGone, { once: true });
     this.#waiter = waiter;
     try {
-      return await Promise.race([this.#ended, this.#asked.promise]);
+      const steps = [this.#ended, this.#asked.promise];
+      return await Promise.race(task ? [...steps, task.step] : steps);
     } finally {
+      task?.end();
       waiter.signal.removeEventListener("abort", onGone);
       this.#waiter = null;
     }
+  }
+
+  #taskAfter(ms: number): { readonly step: Promise<NextStep>; end(): void } {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    const isWanted = Promise.race([late, this.#promoted.promise]);
+    let isOver = false;
+    const step = Promise.all([this.#begun.promise, isWanted]).then(([executionId]): NextStep => {
+      if (!isOver) this.#detach(executionId);
+      return { kind: "task", executionId };
+    });
+    const end = (): void => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+    return { step, end };
+  }
+
+  #detach(executionId: string): void {
+    this.#isTask = true;
+    const leave = this.#powers.detach(executionId, this);
+    this.#ended.then(leave, leave);
+  }
+
+  /** What the client of a task is asked at the moment; null: nothing. Every key is asked about once. */
+  get openQuestions(): InputQuestions | null {
+    return this.#open?.questions ?? null;
+  }
+
+  /** Answers of the client of a task, perhaps not to all questions yet. Others are ignored. */
+  giveAnswers(given: Readonly<Record<string, Json>>): void {
+    const answers = this.#open?.answer(given) ?? null;
+    if (answers) this.answer(answers);
   }
 
   /** Questions are asked one after the other. */
@@ -153,6 +221,7 @@ export class ResumableCall {
   answer(answers: InputAnswers): void {
     const question = this.#question;
     this.#question = null;
+    this.#open = null;
     this.#asked = Promise.withResolvers();
     question?.answered.resolve(answers);
   }
@@ -169,7 +238,8 @@ export class ResumableCall {
     const timer = setTimeout(() => this.cancel("timeout"), this.#powers.waitMs).unref();
     this.round++;
     this.#question = { questions, answered };
-    this.#asked.resolve({ kind: "asks", questions });
+    if (this.#isTask) this.#open = new OpenQuestions(questions, this.round);
+    else this.#asked.resolve({ kind: "asks", questions });
     try {
       return await answered.promise;
     } finally {

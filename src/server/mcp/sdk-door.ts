@@ -16,6 +16,8 @@ import { openLegacySessions } from "./legacy-sessions.ts";
 import { openChangeSignals } from "./change-signals.ts";
 import { createResumableCalls } from "./resumable-call.ts";
 import { declaresHeaders } from "./param-headers.ts";
+import { McpRefusal } from "./refusal.ts";
+import { statusOf } from "./result.ts";
 import { createSdkHandlers } from "./sdk-handlers.ts";
 import { loadSdk } from "./sdk.ts";
 import { NOTHING, offerOf, type McpEndpoint } from "./server.ts";
@@ -70,12 +72,27 @@ export async function openSdkDoor(doors: Doors, names: ToolNames, views: Views):
       const response = await legacy.answer(endpoint, exchange.offer, request, options);
       if (response) return response;
     } else {
-      if (isListen(body)) return handlers.listen(endpoint, request, options);
+      if (isListen(body)) return listen(endpoint, request, options);
       exchange.checked = await headerChecked(endpoint, exchange.caller, body);
     }
     const response = await handler.fetch(request, options);
     if (!exchange.unrecorded) return response;
     return new Response(response.body, { status: 503, headers: response.headers });
+  }
+
+  async function listen(
+    endpoint: McpEndpoint,
+    request: Request,
+    options: McpHandlerRequestOptions,
+  ): Promise<Response> {
+    try {
+      return await handlers.listen(endpoint, request, options);
+    } catch (cause) {
+      if (!(cause instanceof McpRefusal)) throw cause;
+      const { id = null } = options.parsedBody as { id?: Json }; // `isListen`: an object
+      const status = statusOf(cause.rpc);
+      return Response.json({ jsonrpc: "2.0", id, error: cause.rpc }, { status });
+    }
   }
 
   const respond = (server: string | null) =>

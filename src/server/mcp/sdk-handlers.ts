@@ -5,6 +5,7 @@ import type { ChangeSignals } from "./change-signals.ts";
 import { exchangeOf } from "./exchange.ts";
 import { listenerBus } from "./listen.ts";
 import { buildCheckedServer, buildServer, type McpEndpoint } from "./server.ts";
+import { taskListening } from "./tasks/notices.ts";
 
 export interface SdkHandlers {
   /** Of one server, or of all (null). */
@@ -28,8 +29,9 @@ export function createSdkHandlers(
 
   const handlerOf = (endpoint: McpEndpoint, bus?: ReturnType<typeof listenerBus>): McpHttpHandler =>
     sdk.server.createMcpHandler(
-      ({ authInfo }) => {
-        const { checked, offer } = exchangeOf(authInfo);
+      ({ authInfo, era }) => {
+        const { checked, offer: known } = exchangeOf(authInfo);
+        const offer = { ...known, tasks: era === "modern" };
         return checked
           ? buildCheckedServer(endpoint, offer, checked)
           : buildServer(endpoint, offer).server;
@@ -58,17 +60,22 @@ export function createSdkHandlers(
     },
     async listen(endpoint, request, options) {
       const { caller } = exchangeOf(options.authInfo);
+      const body = options.parsedBody as Json | undefined;
+      const tasks = await taskListening(endpoint, caller, body);
       const bus = listenerBus({
         endpoint,
         caller,
         changes: signals,
-        body: options.parsedBody as Json,
+        body,
         onerror,
         onEnd: () => listening.delete(handler),
         end: () => void handler.close().catch(onerror),
       });
       const handler = handlerOf(endpoint, bus);
-      const response = await handler.fetch(request, options);
+      const response = await handler.fetch(
+        request,
+        tasks ? { ...options, parsedBody: tasks.body } : options,
+      );
       if (bus.state === "full")
         return Response.json({
           jsonrpc: "2.0",
@@ -76,7 +83,7 @@ export function createSdkHandlers(
           error: { code: -32603, message: "Subscription limit reached" },
         });
       if (bus.state === "open") listening.add(handler);
-      return response;
+      return tasks && bus.state === "open" ? tasks.withStates(response) : response;
     },
     async close() {
       const open = [...listening, ...[...handlers.values()].map(({ handler }) => handler)];

@@ -2,8 +2,9 @@
 // pay.
 import type * as NodeSdk from "@modelcontextprotocol/node";
 import type * as ServerSdk from "@modelcontextprotocol/server";
+import { sdkServers, type SdkServers } from "./tasks/sdk-servers.ts";
 
-export interface Sdk {
+export interface Sdk extends SdkServers {
   readonly server: typeof ServerSdk;
   readonly node: typeof NodeSdk;
 }
@@ -13,5 +14,5 @@ export async function loadSdk(): Promise<Sdk> {
     import("@modelcontextprotocol/server"),
     import("@modelcontextprotocol/node"),
   ]);
-  return { server, node };
+  return { server, node, ...sdkServers(server) };
 }

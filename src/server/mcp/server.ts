@@ -1,8 +1,14 @@
 // The SDK server of every session: handlers that call the engine. It holds no caller; each request brings its own.
-import type { McpServer, Server, ServerContext } from "@modelcontextprotocol/server";
+import type {
+  InputRequiredResult,
+  McpServer,
+  Server,
+  ServerContext,
+} from "@modelcontextprotocol/server";
 import type { Caller, Entry, JsonObject, RateWindow } from "../../contract/call.ts";
 import { faultOf } from "../../contract/errors.ts";
 import type { RequestSpan } from "../../telemetry/tracing.ts";
+import { TASKS_EXTENSION } from "../../util/mcp-tasks.ts";
 import type { Tool } from "../../contract/tool.ts";
 import { TOOLS_OFF, type Doors } from "../doors.ts";
 import { callEngine } from "./engine-call.ts";
@@ -15,6 +21,7 @@ import { McpRefusal } from "./refusal.ts";
 import { INTERNAL, rpcErrorOf, serverInfo, toolResult, type ToolResult } from "./result.ts";
 import type { Sdk } from "./sdk.ts";
 import { mcpSpan } from "./span.ts";
+import { installTasks } from "./tasks/handlers.ts";
 import type { ToolNames, Views } from "./views.ts";
 
 /** Facts of one request, taken from the SDK's context when a handler runs. */
@@ -56,6 +63,8 @@ export interface ServerOffer {
   readonly completions: boolean;
   /** True where the caller sees an upstream server: only those send log messages. */
   readonly logging: boolean;
+  /** Only in the modern era: the extension builds on what a client declares with each request. */
+  readonly tasks: boolean;
 }
 
 export const NOTHING: ServerOffer = {
@@ -63,6 +72,7 @@ export const NOTHING: ServerOffer = {
   prompts: false,
   completions: false,
   logging: false,
+  tasks: false,
 };
 
 /** What is known of the client beyond a single request. */
@@ -74,6 +84,8 @@ export interface ClientState {
   /** Receives change signals outside of requests; null: it gets none. */
   signals: SignalReceiver | null;
 }
+
+const TASKS_OFFERED = { extensions: { [TASKS_EXTENSION]: {} } };
 
 const TTL_MS = 30_000;
 const CACHE = { ttlMs: TTL_MS, cacheScope: "private" } as const;
@@ -102,6 +114,7 @@ export async function offerOf(
     prompts: own.some(({ prompts }) => prompts !== null),
     completions: own.some(({ completions }) => completions !== null),
     logging: own.length > 0,
+    tasks: false,
   };
 }
 
@@ -112,21 +125,17 @@ export interface BuiltServer {
 
 /** A new SDK server; no I/O. */
 export function buildServer(endpoint: McpEndpoint, offer: ServerOffer): BuiltServer {
-  const { Server } = endpoint.sdk.server;
-  return install(new Server(...serverOptions(endpoint, offer)), endpoint, offer);
+  const { TaskServer } = endpoint.sdk;
+  return install(new TaskServer(...serverOptions(endpoint, offer)), endpoint, offer);
 }
 
 /**
  * For a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only in McpServer,
  * which knows the schema.
  */
-export function buildCheckedServer(
-  endpoint: McpEndpoint,
-  offer: ServerOffer,
-  tool: Tool,
-): McpServer {
-  const { McpServer } = endpoint.sdk.server;
-  const checked = new McpServer(...serverOptions(endpoint, offer));
+export function buildCheckedServer(endpoint: McpEndpoint, offer: ServerOffer, tool: Tool): McpServer {
+  const { TaskMcpServer } = endpoint.sdk;
+  const checked = new TaskMcpServer(...serverOptions(endpoint, offer));
   checked.toolInputSchemaJson = () => tool.inputSchema;
   install(checked.server, endpoint, offer);
   return checked;
@@ -143,6 +152,7 @@ function serverOptions(endpoint: McpEndpoint, offer: ServerOffer) {
         ...(offer.prompts ? { prompts: { listChanged: true } } : {}),
         ...(offer.completions ? { completions: {} } : {}),
         ...(offer.logging ? { logging: {} } : {}),
+        ...(offer.tasks ? TASKS_OFFERED : {}),
       },
       ...(server === null
         ? {}
@@ -172,6 +182,7 @@ function install(server: Server, endpoint: McpEndpoint, offer: ServerOffer): Bui
     ),
   );
   installContent(server, endpoint, offer, conversation, traced);
+  if (offer.tasks) installTasks(server, endpoint, traced);
   return { server, conversation };
 }
 
@@ -187,7 +198,8 @@ async function callTool(
     arguments: args as JsonObject,
   }; // parsed JSON
   const outcome = await callEngine(endpoint, ctx, conversation, exchange, asked);
-  if ("resultType" in outcome) return outcome;
+  // The SDK's types know no tasks; `TaskServer` lets them through.
+  if ("resultType" in outcome) return outcome as InputRequiredResult;
   // A call that ran after an approval ran without its client, whose capabilities cannot be the cause of an error.
   const isTheClients = ctx.mcpReq.envelope !== undefined && outcome.approval === null;
   const error = rpcErrorOf(outcome, name, isTheClients);

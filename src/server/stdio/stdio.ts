@@ -54,11 +54,12 @@ export async function serveStdioDoor(
     sdk.server.parseJSONRPCMessage,
   );
   const handle = serveStdio(
-    async () => {
-      const { server, conversation } = buildServer(
-        endpoint,
-        (await offerOf(endpoint, caller).catch(() => null)) ?? NOTHING,
-      );
+    async ({ era }) => {
+      const offer = (await offerOf(endpoint, caller).catch(() => null)) ?? NOTHING;
+      const { server, conversation } = buildServer(endpoint, {
+        ...offer,
+        tasks: era === "modern",
+      });
       const send = (signal: ChangeSignal): void => void sendSignal(server, signal).catch(onerror);
       conversation.signals = signals.join({
         caller,

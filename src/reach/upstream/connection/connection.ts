@@ -1,10 +1,12 @@
 // One live connection: the handshake in whichever era the server speaks, then requests with results as they came.
 import type { Client, DiscoverResult, PriorDiscovery } from "@modelcontextprotocol/client";
 import type { Json, JsonObject } from "../../../contract/call.ts";
+import { declaresTasks, TASKS_DECLARED } from "../../../util/mcp-tasks.ts";
 import { VERSION } from "../../../util/version.ts";
 import { toUpstreamFault } from "./faults.ts";
 import { openChangeStream, type ChangeStream } from "./change-stream.ts";
 import { ASKABLE, isComplete, MAX_ROUNDS, nextRound } from "./questions.ts";
+import { followTask, isTask, type TaskRequest } from "./task-relay.ts";
 import type { Outgoing, Wire } from "./wire.ts";
 import type { Direct } from "../http/direct.ts";
 import { createMirroredArguments } from "../http/headers.ts";
@@ -48,11 +50,15 @@ export async function openConnection(p: ConnectionParts): Promise<UpstreamConnec
   const notices: ChangeStream | null =
     isModern && !p.interactive ? openChangeStream(client, capabilities) : null;
 
+  const knowsTasks = isModern && declaresTasks(capabilities);
+
   async function rounds(
     method: string,
     params: JsonObject,
-    options: RequestOptions,
+    given: RequestOptions,
   ): Promise<JsonObject> {
+    const takesTask = knowsTasks && method === "tools/call" && given.onTask !== undefined;
+    const options = takesTask || !given.onTask ? given : { ...given, onTask: undefined };
     const headers = method === "tools/call" ? mirrored?.headersOf(params) : undefined;
     const fast = headers === undefined && DIRECT_METHODS.has(method) ? direct : null;
     let asked = params;
@@ -65,6 +71,7 @@ export async function openConnection(p: ConnectionParts): Promise<UpstreamConnec
       };
       const result = (fast && (await fast.exchange(request))) ?? (await wire.exchange(request));
       if (!isModern) return result;
+      if (takesTask && isTask(result)) return followTask(result, options, aboutTask);
       const next = isComplete(result) ? null : await nextRound(result, asked, options);
       if (next === null)
         return method === "tools/list" && mirrored
@@ -78,6 +85,9 @@ export async function openConnection(p: ConnectionParts): Promise<UpstreamConnec
       { dispatched: true },
     );
   }
+
+  const aboutTask: TaskRequest = (method, params, options) =>
+    wire.exchange({ method, params: withEnvelope(params, protocolVersion, options), options });
 
   /** What was remembered is not true any more; nothing has been done yet. */
   const otherEra = (cause: unknown): never => {
@@ -183,7 +193,7 @@ async function handshake({
 function withEnvelope(
   params: JsonObject,
   version: string,
-  { ask, clientCapabilities, logLevel }: RequestOptions,
+  { ask, clientCapabilities, logLevel, onTask }: RequestOptions,
 ): JsonObject {
   const meta = params["_meta"] as JsonObject | undefined;
   return {
@@ -192,7 +202,10 @@ function withEnvelope(
       ...meta,
       "io.modelcontextprotocol/protocolVersion": version,
       "io.modelcontextprotocol/clientInfo": CLIENT,
-      "io.modelcontextprotocol/clientCapabilities": (ask && clientCapabilities) || {},
+      "io.modelcontextprotocol/clientCapabilities": {
+        ...(ask && clientCapabilities),
+        ...(onTask && TASKS_DECLARED),
+      },
       ...(logLevel === undefined ? {} : { "io.modelcontextprotocol/logLevel": logLevel }),
     },
   };

@@ -64,7 +64,8 @@ export async function nextRound(
   };
 }
 
-function questionsOf(given: Json | undefined, options: RequestOptions): InputQuestions {
+/** Throws where nobody can be asked what the server wants to know. */
+export function questionsOf(given: Json | undefined, options: RequestOptions): InputQuestions {
   if (given === undefined) return {};
   if (!isObject(given)) throw invalidResponse("its inputRequests are no object");
   const entries = Object.entries(given);

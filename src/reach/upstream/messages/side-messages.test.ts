@@ -54,6 +54,23 @@ test("long texts are cut, and a question that is too long is not put", async () 
 });
 
 test("nothing is asked for that nobody wants to hear", () => {
-  const call = { signal: new AbortController().signal, onProgress: null, client: null };
+  const { signal } = new AbortController();
+  const call = { signal, onProgress: null, client: null, grant: null, entry: "mcp" };
   expect(sideMessageOptions(call as unknown as Call, "s", clean)).toEqual({});
+});
+
+test("a server may answer with a task where the client declared tasks, or where no client waits", () => {
+  const { signal } = new AbortController();
+  const client = { capabilities: {}, notify: () => undefined, ask: () => Promise.resolve({}) };
+  const base = { signal, onProgress: null, client: null, grant: null, entry: "mcp" };
+  const mayAnswerWithTask = (change: object): boolean =>
+    sideMessageOptions({ ...base, ...change } as unknown as Call, "s", clean).onTask !== undefined;
+  expect(mayAnswerWithTask({ client: { ...client, onTask: () => undefined } })).toBe(true);
+  for (const entry of ["mcp", "stdio"]) {
+    expect(mayAnswerWithTask({ entry })).toBe(false);
+    expect(mayAnswerWithTask({ entry, client })).toBe(false);
+    expect(mayAnswerWithTask({ entry, grant: { approvalId: "apr_1" } })).toBe(true);
+  }
+  for (const entry of ["rest", "trpc", "workflow", "tool", "chat"])
+    expect(mayAnswerWithTask({ entry })).toBe(true);
 });

@@ -14,7 +14,7 @@ import type { RequestOptions } from "../upstream.ts";
 type Clean = (value: Json) => Json;
 type Options = Pick<
   RequestOptions,
-  "onProgress" | "ask" | "clientCapabilities" | "logLevel" | "onMessage"
+  "onProgress" | "ask" | "clientCapabilities" | "logLevel" | "onMessage" | "onTask"
 >;
 
 const NO_OPTIONS: Options = {};
@@ -24,8 +24,10 @@ const MAX_QUESTIONS_BYTES = 65_536;
 /** The options of a request that bring them to the caller. What the caller does not want is not requested. */
 export function sideMessageOptions(call: Call, server: string, clean: Clean): Options {
   const { client, onProgress, signal } = call;
-  if (!client && !onProgress) return NO_OPTIONS;
+  const onTask = onTaskOf(call);
+  if (!client && !onProgress) return onTask ? TASKS_ONLY : NO_OPTIONS;
   return {
+    ...(onTask ? { onTask } : {}),
     ...(onProgress
       ? { onProgress: (progress: Progress): void => onProgress(cleanProgress(progress, clean)) }
       : {}),
@@ -46,6 +48,18 @@ export function sideMessageOptions(call: Call, server: string, clean: Clean): Op
         }),
   };
 }
+
+/**
+ * A client of MCP gets a task where it declared tasks. Where none waits, as over REST or after an approval, the server
+ * may always answer with one: only we follow it.
+ */
+function onTaskOf({ client, entry, grant }: Call): (() => void) | undefined {
+  if (client) return client.onTask;
+  return grant !== null || (entry !== "mcp" && entry !== "stdio") ? NOBODY_WAITS : undefined;
+}
+
+const NOBODY_WAITS = (): void => undefined;
+const TASKS_ONLY: Options = { onTask: NOBODY_WAITS };
 
 function cleanProgress({ message, ...numbers }: Progress, clean: Clean): Progress {
   return message === undefined
