@@ -64,7 +64,7 @@ export interface PowersParts {
   readonly config: Config;
   readonly store: Store;
   readonly governance: Governance;
-  readonly registry: Pick<Registry, "get" | "all" | "put">;
+  readonly registry: Pick<Registry, "get" | "all" | "register" | "put">;
   readonly dataDir: string;
   readonly models: Pick<ModelRecords, "source">;
   /** The one way out; closed by the part that opened it. */

@@ -53,7 +53,7 @@ export interface WorkPowers extends WorkParts {
   readonly brings: (outcome: Outcome) => readonly TaintSource[];
   readonly store: Store;
   readonly engine: () => EngineSettings;
-  readonly registry: Pick<Registry, "get" | "all" | "put">;
+  readonly registry: Pick<Registry, "get" | "all" | "register" | "put">;
   /** Programs in the sandbox: drafted tools are tested there. */
   readonly process: TestBoxPowers["process"];
   /** The model that answers in a tenant, if there is one at the moment. */

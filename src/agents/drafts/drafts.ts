@@ -29,7 +29,7 @@ export interface Drafts {
 }
 
 export interface DraftsPowers {
-  readonly registry: Pick<Registry, "get" | "all" | "put">;
+  readonly registry: Pick<Registry, "get" | "all" | "register" | "put">;
   readonly toolDrafts: Pick<Store["toolDrafts"], "create" | "versions">;
   readonly box: TestBox;
   readonly holdsSecret: (text: string) => boolean;
@@ -87,7 +87,8 @@ export function createDrafts(p: DraftsPowers): Drafts {
       await p.note("tool.drafted", caller, draftFacts(row));
       // Beside a version that is linked it waits in the store alone.
       const there = p.registry.get(name);
-      if (there?.linkState !== "linked") await p.registry.put([tool]);
+      if (!there) await p.registry.register(tool);
+      else if (there.linkState !== "linked") await p.registry.put([tool]);
       return { row, tool, warnings: warningsOf(row) };
     },
   };
