@@ -184,9 +184,10 @@ const PACKAGES: Record<string, { readonly owners: readonly string[]; readonly wh
       "reach/http-api/yaml.ts",
       "governance/rules/files/yaml.ts",
       "agents/records/file.ts",
+      "agents/yaml-file.ts",
       "governance/relations/playground.ts",
     ],
-    why: "the configuration, governance and agent files; OpenAPI documents; SpiceDB's validation files",
+    why: "the configuration, governance, agent and tool files; OpenAPI documents; SpiceDB's validation files",
   },
   zod: {
     owners: [

@@ -1,7 +1,7 @@
 // Agents, questions and drafts, as far as the caller of one call has them.
 import type { Agents } from "./agents.ts";
 import type { AgentGroup } from "./coordinate.ts";
-import type { Drafts } from "./drafts.ts";
+import type { Drafts } from "./drafts/drafts.ts";
 import type { Questions } from "./questions.ts";
 import type { Call, JsonObject } from "../contract/call.ts";
 import { taintNote } from "../contract/taint.ts";
@@ -101,12 +101,15 @@ export const agentsPower =
           return { state, answer: row.answer, by: row.answeredBy, at: row.decidedAt };
         },
         async draftTool(draft) {
-          const { tool, warnings } = await drafts.create(call.caller, draft);
+          const { row, tool, warnings } = await drafts.create(call.caller, draft, signal);
+          const { id, name, version, pin } = tool;
           return {
-            capabilityId: tool.id,
-            name: tool.name,
-            version: tool.version,
-            pin: tool.pin,
+            capabilityId: id,
+            draftId: row.id,
+            name,
+            version,
+            pin,
+            tests: row.results,
             warnings,
           };
         },

@@ -120,6 +120,7 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     }),
     servers: upstream.admin,
     apis: upstream.apis,
+    toolDrafts: reach.toolDrafts.admin,
     upstreams: upstream.upstreams,
     logins: upstream.logins,
     visibility: governance.visibility,

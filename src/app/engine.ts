@@ -10,6 +10,7 @@ import { cachedRunners } from "../core/run/cache.ts";
 import type { Runners } from "../core/run/index.ts";
 import { nativeRunner } from "../core/run/native.ts";
 import { resilientRunner } from "../core/run/resilient.ts";
+import { hasForeignSchema } from "../contract/tool.ts";
 import { createApprovals, type ApprovalParts } from "../governance/approvals/index.ts";
 import { idsOf } from "../telemetry/call-log.ts";
 import type { Base } from "./base.ts";
@@ -122,8 +123,10 @@ function approvalsFor(base: Base, parts: EngineParts): ApprovalParts {
     governance: governance.governance,
     relations: governance.relations,
     registry,
-    validate: ({ inputSchema, route }, args) =>
-      route ? validators.checkForeign(inputSchema, args) : validators.check(inputSchema, args),
+    validate: (tool, args) =>
+      hasForeignSchema(tool)
+        ? validators.checkForeign(tool.inputSchema, args)
+        : validators.check(tool.inputSchema, args),
     callerAgain: (mandate) => identity.identity.again(mandate),
     isOwner: async ({ userId }) => (await store.users.get(userId))?.role === "admin",
     authenticates: config.server.authEnabled,
@@ -152,7 +155,7 @@ function gateFor(
 ): GatePowers {
   return {
     toolsOn: config.features.mcpTools,
-    providers: new Set(["native", "mcp", "external"]),
+    providers: new Set(["native", "mcp", "external", "drafted"]),
     capsule: identity.capsules.find,
     relations: governance.relations,
     policies: governance.policies,
@@ -190,7 +193,7 @@ function runnersFor(
   });
   links.breakers.set(native);
   return cachedRunners(
-    { native: native.run, ...reach.upstream.runners },
+    { native: native.run, drafted: reach.toolDrafts.runner, ...reach.upstream.runners },
     {
       seconds: config.execution.cacheSeconds,
       rules: () => [policies.version, rules.version],

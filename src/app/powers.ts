@@ -4,6 +4,8 @@ import { fill } from "../reach/browser/fill.ts";
 import { matchesSchema } from "../reach/browser/matches-schema.ts";
 import { openBrowsers } from "../reach/browser/sessions.ts";
 import type { AgentModel } from "../agents/agents.ts";
+import type { Drafts } from "../agents/drafts/drafts.ts";
+import type { TestBox } from "../agents/drafts/test-box.ts";
 import type { Questions } from "../agents/questions.ts";
 import { createPrograms } from "../reach/code/programs.ts";
 import type { Config } from "../config/config.ts";
@@ -63,7 +65,7 @@ export interface PowersParts {
   readonly config: Config;
   readonly store: Store;
   readonly governance: Governance;
-  readonly registry: Pick<Registry, "get" | "all" | "register">;
+  readonly registry: Pick<Registry, "get" | "all" | "register" | "put">;
   readonly dataDir: string;
   readonly models: Pick<ModelRecords, "source">;
   /** The one way out; closed by the part that opened it. */
@@ -92,6 +94,10 @@ export interface OpenedPowers {
   readonly powersFor: PowersFor;
   readonly effectOf: EffectOf;
   readonly questions: Questions;
+  readonly drafts: Drafts;
+  readonly box: TestBox;
+  /** Programs, always in the sandbox; drafted tools run there. */
+  readonly process: ReturnType<typeof processPower>;
   readonly assets: Assets;
   /** What chat turns ask. */
   readonly model: AgentModel;
@@ -140,6 +146,7 @@ async function openParts(
     brings,
     configured: answering,
     registry: p.registry,
+    process: machine.process,
     store: p.store,
     engine: p.engine,
     ids: p.ids,
@@ -184,6 +191,9 @@ async function openParts(
     powersFor,
     effectOf,
     questions: work.questions,
+    drafts: work.drafts,
+    box: work.box,
+    process: machine.process,
     assets,
     sandbox,
     holdFolder: hold,

@@ -20,6 +20,7 @@ import { requireFolderApart } from "./protected-paths.ts";
 import { openPowers, type OpenedPowers } from "./powers.ts";
 import type { OpenedRecord } from "./record.ts";
 import type { Telemetry } from "./telemetry.ts";
+import { openToolDrafts, type OpenedToolDrafts } from "./tool-drafts.ts";
 import { openUpstream, type OpenedUpstream } from "./upstream.ts";
 import { webhooksOf } from "./webhooks.ts";
 
@@ -27,6 +28,7 @@ export interface OpenedReach {
   readonly health: Health;
   readonly powers: OpenedPowers;
   readonly upstream: OpenedUpstream;
+  readonly toolDrafts: OpenedToolDrafts;
   readonly webhooks: OpenedWebhooks;
   readonly models: ModelRecords;
 }
@@ -64,7 +66,8 @@ export async function openReach(base: Base, parts: ReachParts): Promise<OpenedRe
   closing.defer(() => upstream.close());
   // Before everything it could still send about is closed.
   closing.defer(() => webhooks.close());
-  return { health, powers, upstream, webhooks, models };
+  const toolDrafts = await openToolDrafts(base, parts, powers);
+  return { health, powers, upstream, toolDrafts, webhooks, models };
 }
 
 function webhooksFor(
@@ -145,6 +148,7 @@ function powersOf(
       note: record.note,
       use: limits.modelUse,
       mask: (text) => record.masker.text(text),
+      holdsSecret: (text) => record.masker.result(text).masked > 0,
       isOutside: outsideOf(config.workspace),
       ...(options.model ? { model: options.model } : {}),
       callerAgain: (mandate) => identity.identity.again(mandate),

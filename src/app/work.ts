@@ -1,7 +1,8 @@
 // Opens what works for callers beyond a single call: workflow runs, their scheduler, plans, agents, questions.
 import { createAgents, type AgentModel } from "../agents/agents.ts";
 import { coordinate } from "../agents/coordinate.ts";
-import { createDrafts } from "../agents/drafts.ts";
+import { createDrafts, type Drafts } from "../agents/drafts/drafts.ts";
+import { createTestBox, type TestBox, type TestBoxPowers } from "../agents/drafts/test-box.ts";
 import { createQuestions, type Questions } from "../agents/questions.ts";
 import type { Caller, JsonObject, Mandate, Outcome } from "../contract/call.ts";
 import type { TaintSource } from "../contract/taint.ts";
@@ -40,6 +41,8 @@ export interface WorkParts {
   readonly use: ModelUse;
   /** The text without secrets. */
   readonly mask: (text: string) => string;
+  /** By its look, or because the server knows it. */
+  readonly holdsSecret: (text: string) => boolean;
   readonly isOutside: (path: string) => boolean;
   /** Instead of the configured one. */
   readonly model?: AgentModel;
@@ -50,7 +53,9 @@ export interface WorkPowers extends WorkParts {
   readonly brings: (outcome: Outcome) => readonly TaintSource[];
   readonly store: Store;
   readonly engine: () => EngineSettings;
-  readonly registry: Pick<Registry, "get" | "register">;
+  readonly registry: Pick<Registry, "get" | "all" | "register" | "put">;
+  /** Programs in the sandbox: drafted tools are tested there. */
+  readonly process: TestBoxPowers["process"];
   /** The model that answers in a tenant, if there is one at the moment. */
   readonly configured: (tenantId: string) => Promise<AgentModel | null>;
   readonly ids: Ids;
@@ -64,6 +69,8 @@ export interface WorkPowers extends WorkParts {
 export interface Work {
   readonly sources: Pick<PowerSources, "workflows" | "agents">;
   readonly questions: Questions;
+  readonly drafts: Drafts;
+  readonly box: TestBox;
   close(): Promise<void>;
 }
 
@@ -116,7 +123,17 @@ export async function openWork(p: WorkPowers): Promise<Work> {
     note: (action, who, { id, executionId, userId, state, expiresAt }) =>
       p.note(action, who, { questionId: id, executionId, requester: userId, state, expiresAt }),
   });
-  const drafts = createDrafts({ registry: p.registry, toolDrafts: store.toolDrafts, now });
+  const { mask } = p;
+  const box = createTestBox({ process: p.process, mask, ids, now });
+  const drafts = createDrafts({
+    registry: p.registry,
+    toolDrafts: store.toolDrafts,
+    box,
+    holdsSecret: p.holdsSecret,
+    note: p.note,
+    ids,
+    now,
+  });
   const left = await workflows.recover();
   if (left > 0) p.log.warn({ runs: left }, "closed workflow runs that a crash left open");
   const leftAgents = await agents.recover();
@@ -148,6 +165,8 @@ export async function openWork(p: WorkPowers): Promise<Work> {
       }),
     },
     questions,
+    drafts,
+    box,
     async close() {
       clearInterval(sweep);
       await scheduler.close();

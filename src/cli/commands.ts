@@ -58,7 +58,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "tools",
-    summary: "the catalogue as you see it",
+    summary: "the catalogue as you see it; tools that were drafted: add, review, link",
     load: () => import("./commands/tools.ts"),
   },
   {

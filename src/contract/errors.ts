@@ -36,7 +36,7 @@ const HIDDEN = { retryable: false, expose: false };
 // prettier-ignore
 export const CODES = {
   BAD_REQUEST: row(400, "BAD_REQUEST", -32602, 2, SHOWN, "The request is not valid",
-    "invalid_input", "invalid_arguments", "unknown_parameter", "invalid_json", "ambiguous_request", "where_empty", "labels_duplicate"),
+    "invalid_input", "invalid_arguments", "unknown_parameter", "invalid_json", "ambiguous_request", "where_empty", "labels_duplicate", "name_invalid", "schema_invalid", "draft_invalid", "kind_unsupported"),
   UNAUTHORIZED: row(401, "UNAUTHORIZED", -32600, 3, SHOWN, "A valid credential is needed",
     "no_credentials", "bad_credentials", "key_inactive", "upstream_login"),
   BUDGET_EXHAUSTED: row(402, "PAYMENT_REQUIRED", 402, 5, SHOWN, "The budget is used up",
@@ -62,7 +62,7 @@ export const CODES = {
     "unexpected", "upstream_unavailable", "upstream_protocol", "upstream_error", "upstream_rate", "tool_error", "output_invalid", "rounds_exhausted", "loop_blocked", "no_answer"),
   OUTCOME_UNKNOWN: row(500, "INTERNAL_SERVER_ERROR", 500, 1, SHOWN, "It is not known whether the tool finished",
     "crashed", "not_recorded", "answer_lost", "stale"),
-  UNSUPPORTED_PROVIDER: row(501, "NOT_IMPLEMENTED", 501, 1, SHOWN, "No runner exists for this provider", "external", "mcp", "native"),
+  UNSUPPORTED_PROVIDER: row(501, "NOT_IMPLEMENTED", 501, 1, SHOWN, "No runner exists for this provider", "drafted", "external", "mcp", "native"),
   UNAVAILABLE: row(503, "SERVICE_UNAVAILABLE", 503, 3, LATER, "A needed part is not available",
     "engine_unavailable", "sandbox_unavailable", "browser_missing", "circuit_open", "provider_not_configured", "provider_quota", "resource_exhausted",
     "queue_full", "shutting_down", "upstream_unavailable", "client_cannot_be_asked"),

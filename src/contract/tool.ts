@@ -52,7 +52,8 @@ export const LEVEL_FOR: Record<Risk, Level> = {
   dangerous: "admin",
 };
 
-export type Provider = "native" | "mcp" | "external";
+/** drafted: a program that was written for this installation and reviewed here; it only runs in the sandbox. */
+export type Provider = "native" | "mcp" | "external" | "drafted";
 
 export const SANDBOX_PROFILES = ["ro", "rw", "net", "rw+net"] as const;
 /**
@@ -111,7 +112,9 @@ export interface Tool {
   readonly meters: readonly Meter[];
   /** Where it lives, when that is not here. */
   readonly route: Route | null;
-  /** SHA-256 over name, description, schemas, annotations and route. */
+  /** The program behind it, when it was drafted here. */
+  readonly drafted?: DraftedProgram;
+  /** SHA-256 over name, description, schemas, annotations, route and drafted program. */
   readonly pin: string;
   readonly native: NativeTool | null;
 }
@@ -128,6 +131,24 @@ export interface Route {
   /** Of an API: how the operation is called. */
   readonly operation: JsonObject | null;
 }
+
+/** What a drafted program may reach besides its own box; as little as possible unless an administrator grants more. */
+export interface DraftedAccess {
+  readonly workspace: "none" | "ro" | "rw";
+  /** Through the egress guard, within its rules; empty: no network. */
+  readonly hosts: readonly string[];
+}
+
+/** Which program runs: a call goes out only while exactly this one is linked. */
+export interface DraftedProgram extends DraftedAccess {
+  readonly version: string;
+  /** SHA-256 over its definition and source. */
+  readonly hash: string;
+}
+
+/** Its schemas were written by somebody else: they are interpreted with bounds, never compiled. */
+export const hasForeignSchema = ({ route, drafted }: Pick<Tool, "route" | "drafted">): boolean =>
+  route !== null || drafted !== undefined;
 
 /** One argument that names something outside. A list of texts is judged entry by entry. */
 export interface Touch {
@@ -299,6 +320,7 @@ export function freezeTool(tool: Omit<Tool, "pin">): Tool {
     idempotent,
     openWorld,
     route,
+    drafted,
   } = tool;
   const facts = {
     name,
@@ -307,6 +329,7 @@ export function freezeTool(tool: Omit<Tool, "pin">): Tool {
     outputSchema,
     annotations: { risk, effects, idempotent, openWorld },
     ...(route ? { route: { ...route } } : {}),
+    ...(drafted ? { drafted: { ...drafted } } : {}),
   };
   const pin = createHash("sha256").update(canonicalJson(facts)).digest("hex");
   return deepFreeze({ ...tool, pin });

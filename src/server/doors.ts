@@ -2,6 +2,7 @@
 import type { PlanStep } from "../agents/plan-step.ts";
 import type { Chat } from "../agents/chat/chat.ts";
 import type { AgentRecords } from "../agents/records/agent-records.ts";
+import type { DraftAdmin } from "../agents/drafts/draft-admin.ts";
 import type { WorkReading } from "../agents/workflows/reading.ts";
 import type { Questions } from "../agents/questions.ts";
 import type {
@@ -83,6 +84,8 @@ export interface Doors {
   readonly servers: ServerAdmin;
   /** HTTP APIs among them. */
   readonly apis: ApiAdmin;
+  /** Tools that were drafted here, for administrators. */
+  readonly toolDrafts: DraftAdmin;
   /** What they offer besides tools. */
   readonly upstreams: Upstreams;
   /** People log in at those that want it. */

@@ -58,6 +58,7 @@ import {
 } from "./api/relationships/relationships.ts";
 import { getPolicyInput, replayCalls } from "./api/replay.ts";
 import { addApiEndpoint, importApi } from "./api/apis.ts";
+import * as toolDrafts from "./api/tool-drafts.ts";
 import { beginServerLogin, endServerLogin, getServerLogin } from "./api/servers/login.ts";
 import {
   addServer,
@@ -371,6 +372,16 @@ const router = t.router({
     endServerLogin: mutation(endServerLogin),
     importApi: mutation(importApi),
     addApiEndpoint: mutation(addApiEndpoint),
+  }),
+  toolDrafts: t.router({
+    listToolDrafts: query(toolDrafts.listToolDrafts),
+    createToolDraft: mutation(toolDrafts.createToolDraft),
+    getToolDraft: query(toolDrafts.getToolDraft),
+    testToolDraft: mutation(toolDrafts.testToolDraft),
+    linkToolDraft: mutation(toolDrafts.linkToolDraft),
+    rejectToolDraft: mutation(toolDrafts.rejectToolDraft),
+    unlinkToolDraft: mutation(toolDrafts.unlinkToolDraft),
+    rollBackToolDraft: mutation(toolDrafts.rollBackToolDraft),
   }),
   webhooks: t.router({
     createWebhook: mutation(createWebhook),

@@ -298,6 +298,11 @@ function checked(tool: Tool): Tool {
       tool.route === null || tool.name.startsWith(`${tool.route.server}/`),
       "expected the server that the name begins with",
     ),
+    fault(
+      "/drafted",
+      (tool.provider === "drafted") === (tool.drafted !== undefined),
+      "expected a program for drafted tools, and for no others",
+    ),
     fault("/risk", isOneOf(RISKS, tool.risk), `expected one of ${RISKS.join(", ")}`),
     fault("/effects", isOneOf(EFFECTS, tool.effects), `expected one of ${EFFECTS.join(", ")}`),
     fault(

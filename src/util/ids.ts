@@ -23,6 +23,7 @@ export type HandlePrefix =
   | "ses"
   | "trn"
   | "ast"
+  | "dft"
   | "use";
 
 export interface Ids {

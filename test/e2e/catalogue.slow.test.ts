@@ -301,21 +301,24 @@ const STEPS: Readonly<Record<string, readonly Step[]>> = {
       {},
       (found) => expect(found.assignments).toHaveLength(2),
     ],
-    [
-      "agent/create_tool",
-      {
-        name: "file/count_lines",
-        description: "Counts the lines of a text file in the workspace.",
-        schema: { type: "object", properties: { path: { type: "string" } } },
-        config: { kind: "command", command: ["wc", "-l"] },
-      },
-      { linkState: "pending_link" },
-    ],
   ],
 };
 
 /** With a box, and the last of them with a browser in it. */
 const CONFINED: Readonly<Record<string, readonly Step[]>> = {
+  drafts: [
+    [
+      "agent/create_tool",
+      {
+        name: "file/count_lines",
+        description: "Counts the lines of a text.",
+        schema: { type: "object", properties: { path: { type: "string" } } },
+        config: { kind: "command", command: ["wc", "-l"] },
+        tests: [{ input: {}, output: { stdout: "0\n" } }],
+      },
+      { linkState: "pending_link" },
+    ],
+  ],
   documents: [
     [
       "file/parse",

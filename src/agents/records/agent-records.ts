@@ -8,7 +8,8 @@ import type { ModelAdmin } from "../../reach/models/records.ts";
 import type { ServerAdmin } from "../../reach/upstream/admin/server-admin.ts";
 import type { Action } from "../../storage/store/store.ts";
 import { capsuleEntry, modelEntry, personaEntry, rowsOf } from "./entries.ts";
-import { notValid, readAgentFile, writeAgentFile } from "./file.ts";
+import { notValid } from "../yaml-file.ts";
+import { readAgentFile, writeAgentFile } from "./file.ts";
 import { planImport, type RecordChange } from "./plan.ts";
 
 export interface AgentRecordsPowers {

@@ -4,6 +4,8 @@ import type { Cli } from "../cli.ts";
 import { findTool, noSuchTool, type ToolDetails } from "../client/find-tool.ts";
 import { fields, short, table } from "../output/render.ts";
 import { unknownVerb } from "../subcommands.ts";
+import { defineAdd } from "../tools/add.ts";
+import { defineDrafts } from "../tools/drafts.ts";
 import { printTable } from "../output/table.ts";
 
 interface Listed {
@@ -48,7 +50,7 @@ export function define(command: Command, cli: Cli): void {
       .option("--tag <tags...>", "only tools with all of these tags")
       .option("--deprecated", "deprecated ones too");
 
-  command.usage("[list|show|search|view] [options]");
+  command.usage("[list|show|search|view|add|drafts|review|link|unlink|reject|rollback] [options]");
   filters(command.command("list", { isDefault: true }))
     .description("tools you may use")
     .argument("[text]")
@@ -69,6 +71,8 @@ export function define(command: Command, cli: Cli): void {
     .option("--mode <mode>", "as if this mode were active")
     .option("--at <time>", "as if policies were asked then (administrators)")
     .action((options: ViewOptions) => view(cli, options));
+  defineAdd(command, cli);
+  defineDrafts(command, cli);
   command
     .command("show <tool>")
     .description("one tool: schemas, risk, figures")

@@ -65,19 +65,43 @@ export interface AgentsPower {
     by: string | null;
     at: number | null;
   }>;
-  /** Kept, named and pinned, but not callable until an administrator links it. */
-  draftTool(draft: {
-    name: string;
-    description: string;
-    schema: JsonObject;
-    config: JsonObject;
-    outputSchema?: JsonObject;
-    risk?: "safe" | "moderate" | "dangerous";
-  }): Promise<{
+  /** Checked, tested in the sandbox and kept, but not callable until an administrator links it. */
+  draftTool(draft: DraftedTool): Promise<{
     capabilityId: string;
+    draftId: string;
     name: string;
     version: string;
     pin: string;
+    tests: readonly {
+      status: "passed" | "failed" | "not_run";
+      ms: number;
+      message: string | null;
+    }[];
     warnings: string[];
   }>;
+}
+
+/** A tool as it is drafted; fields that may be left out by those who draft have their defaults. */
+export interface DraftedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly config: {
+    readonly kind: "code" | "command" | "http" | "upstream";
+    readonly language?: "js" | "python" | undefined;
+    readonly source?: string | undefined;
+    readonly command?: readonly string[] | undefined;
+    readonly url?: string | undefined;
+  };
+  readonly outputSchema?: Readonly<Record<string, unknown>> | undefined;
+  readonly examples: readonly Readonly<Record<string, unknown>>[];
+  readonly tests: readonly {
+    readonly input: Readonly<Record<string, unknown>>;
+    readonly files?: Readonly<Record<string, string>> | undefined;
+    readonly output?: unknown;
+    readonly error?: string | undefined;
+  }[];
+  readonly timeoutSeconds: number;
+  readonly risk?: "safe" | "moderate" | "dangerous" | undefined;
+  readonly replaces?: string | undefined;
 }

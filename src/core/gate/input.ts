@@ -1,4 +1,5 @@
 // The arguments fit the tool's JSON Schema; every fault has its path, what was expected and a suggestion.
+import { hasForeignSchema } from "../../contract/tool.ts";
 import { allow, deny, notFound, type Stage } from "./stage.ts";
 
 export const input: Stage = {
@@ -9,10 +10,9 @@ export const input: Stage = {
     const { tool } = subject;
     if (tool === null) return notFound(subject);
     const { validators } = powers;
-    const faults =
-      tool.route === null
-        ? validators.check(tool.inputSchema, subject.arguments)
-        : validators.checkForeign(tool.inputSchema, subject.arguments);
+    const faults = hasForeignSchema(tool)
+      ? validators.checkForeign(tool.inputSchema, subject.arguments)
+      : validators.check(tool.inputSchema, subject.arguments);
     if (faults === null) return allow();
     const unknown = faults.every((fault) => fault.message.startsWith("unknown parameter"));
     return deny("BAD_REQUEST", unknown ? "unknown_parameter" : "invalid_arguments", {

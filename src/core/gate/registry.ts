@@ -9,13 +9,12 @@ export const registry: Stage = {
     const { tool, caller } = subject;
     if (!toolsOn || !tool?.enabled || tool.linkState !== "linked") return notFound(subject);
     if (tool.provider === "native" && tool.native) return allow();
-    // A tool without a route is only a draft.
-    if (tool.route && providers.has(tool.provider)) return allow();
+    if ((tool.route ?? tool.drafted) && providers.has(tool.provider)) return allow();
     // Until a runner exists the tool is hidden; only administrators learn why.
     if (caller.role !== "admin") return notFound(subject);
     return deny("UNSUPPORTED_PROVIDER", tool.provider, {
       message: `no runner for provider '${tool.provider}' of ${tool.name}`,
-      remedy: "use a native tool, or one of an upstream server",
+      remedy: "use a native tool, one of an upstream server, or a drafted one that is linked",
     });
   },
 };

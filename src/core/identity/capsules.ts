@@ -45,8 +45,11 @@ export function createCapsules(p: CapsulesPowers): Capsules {
 
   // Capsule `all` holds every native tool; upstream ones are linked by a person.
   const isNative = (name: string): boolean => p.tool(name)?.provider === "native";
-  /** Of an upstream tool: the definition that is approved now. */
-  const approvedPin = (name: string): string | null => p.tool(name)?.route?.pin ?? null;
+  /** Of an upstream tool the definition that is approved now, of a drafted one the program that is linked. */
+  const approvedPin = (name: string): string | null => {
+    const tool = p.tool(name);
+    return tool?.route?.pin ?? tool?.drafted?.hash ?? null;
+  };
 
   const toolsOf = (row: CapsuleRow): CapsuleTools => {
     const held = holding(row);

@@ -9,7 +9,7 @@ import {
   type ToolArguments,
 } from "./arguments/index.ts";
 import { match, programsOf } from "./arguments/programs.ts";
-import { hostsOf, withinLimit } from "./arguments/urls.ts";
+import { hostsOf, withinGrant, withinLimit } from "./arguments/urls.ts";
 import { asWriterOf, escalator } from "./escalate.ts";
 import type { GovernanceFiles } from "./files/files.ts";
 import type { ApprovalRules, FileRules, Governance, ModeRule, PathRules } from "./governance.ts";
@@ -86,8 +86,11 @@ export function createGovernance(
         maxVisitedEntries,
       };
     },
-    hostsFor: ({ tool, arguments: given, egress }) =>
-      withinLimit(tool ? hostsForCall(toolArguments(tool), given) : generalHosts, egress),
+    hostsFor({ tool, arguments: given, egress }) {
+      const rules = tool ? hostsForCall(toolArguments(tool), given) : generalHosts;
+      const granted = tool?.drafted ? withinGrant(rules, tool.drafted.hosts) : rules;
+      return withinLimit(granted, egress);
+    },
     isVariableDenied: (name) =>
       match(tools.commands.environment.denied, name.toUpperCase()) !== null,
     judgeArguments: (subject) => judgeArguments(subject, rules),

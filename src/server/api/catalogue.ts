@@ -44,7 +44,9 @@ const toolView = z.object({
   displayName: z.string(),
   description: z.string(),
   category: z.string(),
-  provider: z.enum(["native", "mcp", "external"]).describe("external: an HTTP API"),
+  provider: z
+    .enum(["native", "mcp", "external", "drafted"])
+    .describe("external: an HTTP API; drafted: a program that was reviewed here"),
   server: z.string().nullable().describe("The upstream server or API that it belongs to"),
   risk: z.enum(RISKS),
   governanceClass: z.enum(EFFECTS),

@@ -57,6 +57,7 @@ import {
 import { getSettings } from "./settings.ts";
 import { endSignIn, listSignIns } from "./sign-ins.ts";
 import { getTenant, updateTenant } from "./tenant.ts";
+import * as toolDrafts from "./tool-drafts.ts";
 import { getToolDetails, listTools, registryStats, switchTool } from "./tools.ts";
 import { getUsage, listPlans } from "./usage.ts";
 import { getPolicyInput, replayCalls } from "./replay.ts";
@@ -166,6 +167,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   ...Object.values(servers),
   ...Object.values(serverLogin),
   ...Object.values(apis),
+  ...Object.values(toolDrafts),
   getUsage,
   listPlans,
   listRelationships,

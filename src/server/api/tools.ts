@@ -75,7 +75,7 @@ const detailed = listed.extend({
   displayName: z.string(),
   risk: z.enum(RISKS),
   governanceClass: z.enum(EFFECTS),
-  provider: z.enum(["native", "mcp", "external"]),
+  provider: z.enum(["native", "mcp", "external", "drafted"]),
   outputSchema: jsonObject.nullable(),
   version: z.string(),
   pin: z.string(),

@@ -133,7 +133,11 @@ export function buildServer(endpoint: McpEndpoint, offer: ServerOffer): BuiltSer
  * For a tool whose schema asks for `Mcp-Param-*` headers: the SDK compares them with the arguments only in McpServer,
  * which knows the schema.
  */
-export function buildCheckedServer(endpoint: McpEndpoint, offer: ServerOffer, tool: Tool): McpServer {
+export function buildCheckedServer(
+  endpoint: McpEndpoint,
+  offer: ServerOffer,
+  tool: Tool,
+): McpServer {
   const { TaskMcpServer } = endpoint.sdk;
   const checked = new TaskMcpServer(...serverOptions(endpoint, offer));
   checked.toolInputSchemaJson = () => tool.inputSchema;

@@ -44,6 +44,7 @@ import { usageSuite } from "./suites/usage.suite.ts";
 import { upstreamSuite } from "./suites/upstream.suite.ts";
 import { webhooksSuite } from "./suites/webhooks.suite.ts";
 import { conversationsSuite } from "./suites/conversations.suite.ts";
+import { toolDraftsSuite } from "./suites/tool-drafts.suite.ts";
 import { workSuite } from "./suites/work.suite.ts";
 
 /** An empty database, and a way to meddle with it behind the store's back. */
@@ -941,6 +942,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       () => ground,
     );
     workSuite(() => store, another);
+    toolDraftsSuite(() => store, another);
     conversationsSuite(() => store, another);
     webhooksSuite(() => store);
     agentRecordsSuite(() => store, another);
@@ -1059,6 +1061,42 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       expect(ids(await migrated.executions.open({ instanceId: "one" }))).toEqual(["a"]);
       await migrated.log.append(ended({ id: "a" }));
       expect((await migrated.executions.get("a"))?.status).toBe("success");
+    });
+
+    test("drafts of a release that did not check them are kept as rejected", async () => {
+      const { kind } = store;
+      await store.close();
+      await ground.dispose();
+      ground = await prepare();
+      await ground.exec(
+        "create table migrations (id integer primary key, name text not null, checksum text not null, applied_at bigint not null)",
+      );
+      const known = migrationsFor(kind);
+      for (const { id, name, checksum, statements } of known.slice(
+        0,
+        known.findIndex((migration) => migration.name === "tool-drafts"),
+      )) {
+        await ground.exec(statements.join(";\n"));
+        await ground.exec(`insert into migrations values (${id}, '${name}', '${checksum}', 0)`);
+      }
+      const body = JSON.stringify({ name: "system/old", description: "An old one." });
+      await ground.exec(
+        `insert into capabilities (id, name, pin, enabled, body) values ('u', 'system/old', 'p', 1, '${body}')`,
+      );
+      await ground.exec(
+        `insert into tool_drafts values ('system/old', 'local', 'ann', '1.0.0', 'p', '{"kind":"http"}', 'safe', ${T0})`,
+      );
+      const { toolDrafts } = await another();
+      expect(await toolDrafts.versions("system/old")).toMatchObject([
+        {
+          number: 1,
+          state: "rejected",
+          definition: { description: "An old one." },
+          program: { kind: "http" },
+          tests: [],
+          reason: expect.stringContaining("draft it again") as string,
+        },
+      ]);
     });
 
     test("ping answers while the store is open", async () => {

@@ -33,6 +33,7 @@ import type {
   SegmentRow,
 } from "./rows/ledger.ts";
 import type { SignInStore } from "./rows/sign-in.ts";
+import type { ToolDraftStore } from "./rows/tool-drafts.ts";
 import type { UpstreamStore } from "./rows/upstream.ts";
 import type { WebhookStore } from "./rows/webhook.ts";
 import type { WorkStore } from "./rows/work.ts";
@@ -44,6 +45,7 @@ export * from "./rows/conversation.ts";
 export * from "./rows/gate.ts";
 export * from "./rows/history.ts";
 export type * from "./rows/sign-in.ts";
+export * from "./rows/tool-drafts.ts";
 export * from "./rows/upstream.ts";
 export * from "./rows/webhook.ts";
 export * from "./rows/work.ts";
@@ -82,6 +84,12 @@ export const ACTIONS = [
   "persona.changed",
   "persona.removed",
   "tool.changed",
+  "tool.drafted",
+  "tool.tested",
+  "tool.linked",
+  "tool.rejected",
+  "tool.unlinked",
+  "tool.rolled_back",
   "login.used",
   "login.ended",
   "approval.requested",
@@ -209,7 +217,13 @@ export class HistoryBehind extends Error {}
 export class LogUnwritable extends Error {}
 
 export interface Store
-  extends WorkStore, ConversationStore, WebhookStore, UpstreamStore, AgentRecordStore {
+  extends
+    WorkStore,
+    ToolDraftStore,
+    ConversationStore,
+    WebhookStore,
+    UpstreamStore,
+    AgentRecordStore {
   readonly kind: "sqlite" | "postgres";
   /** True when other instances may write: caches then need a lease. */
   readonly shared: boolean;

@@ -5,6 +5,7 @@ import {
   scriptedModel,
   type ScriptedModel,
 } from "../../../test/fixtures/scripted-model.ts";
+import { HAS_BOX } from "../../../test/fixtures/programs.ts";
 import { openBench, type Bench, type BenchCall } from "../../../test/fixtures/tool-bench.ts";
 import type { JsonObject } from "../../contract/call.ts";
 import askUser from "./ask_user.ts";
@@ -304,24 +305,49 @@ test("ten questions a minute are enough", async () => {
 describe("create_tool", () => {
   const draft = (more: JsonObject = {}): JsonObject => ({
     name: "file/count_words",
-    description: "Counts the words of a file.",
+    description: "Counts the words of a text.",
     schema: { type: "object", properties: {} },
-    config: { kind: "code", language: "js", source: "1" },
+    config: { kind: "code", language: "js", source: "export default () => ({ words: 1 });" },
+    examples: [],
+    tests: [
+      { input: {}, output: { words: 1 } },
+      { input: {}, output: { words: 2 } },
+    ],
+    timeoutSeconds: 10,
     ...more,
   });
 
-  test("kept and pinned, not callable; a lower risk is only a proposal", async () => {
-    const made = await bench.run(createTool, draft({ risk: "safe" }));
-    expect(made).toMatchObject({
-      capabilityId: "file/count_words",
-      version: "1.0.0",
-      linkState: "pending_link",
-      pin: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
-    });
-    expect(JSON.stringify(made["warnings"])).toMatch(/administrator.*only a proposal/);
+  test.skipIf(!HAS_BOX)(
+    "kept, tested and pinned, not callable; a lower risk is only a proposal",
+    async () => {
+      const made = await bench.run(createTool, draft({ risk: "safe" }));
+      expect(made).toMatchObject({
+        capabilityId: "file/count_words",
+        version: "1.0.0",
+        linkState: "pending_link",
+        pin: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+        tests: [
+          { status: "passed", message: null },
+          { status: "failed", message: 'expected {"words":2}, got {"words":1}' },
+        ],
+      });
+      expect(JSON.stringify(made["warnings"])).toMatch(
+        /administrator.*1 of 2 tests.*only a proposal/,
+      );
+      expect(await bench.fault(createTool, draft())).toMatchObject({
+        code: "CONFLICT",
+        reason: "already_exists",
+      });
+      expect(await bench.run(createTool, draft({ replaces: "1.0.0" }))).toMatchObject({
+        version: "1.1.0",
+      });
+    },
+  );
+
+  test.skipIf(HAS_BOX)("without a sandbox nothing is drafted", async () => {
     expect(await bench.fault(createTool, draft())).toMatchObject({
-      code: "CONFLICT",
-      reason: "already_exists",
+      code: "UNAVAILABLE",
+      reason: "sandbox_unavailable",
     });
   });
 
@@ -345,6 +371,18 @@ describe("create_tool", () => {
       { name: "file/x4", outputSchema: { type: "string" } },
       "schema_invalid",
     ],
+    ["an example that does not fit", { name: "file/x5", examples: [{ a: 1 }] }, "draft_invalid"],
+    [
+      "a program without a language",
+      { name: "file/x6", config: { kind: "code" } },
+      "draft_invalid",
+    ],
+    [
+      "a kind without a runner",
+      { name: "file/x7", config: { kind: "upstream", url: "https://a.example" } },
+      "kind_unsupported",
+    ],
+    ["a version to replace that is not", { name: "file/x8", replaces: "1.0.0" }, "stale"],
   ])("%s is refused", async (_what, more, reason) => {
     expect(await bench.fault(createTool, draft(more))).toMatchObject({
       reason,

@@ -44,6 +44,26 @@ export function hostsOf(
   });
 }
 
+/**
+ * The rules for a drafted program: the hosts that an administrator granted it, as far as the rules allow them. The grant
+ * is the yes that `ask_new` asks for.
+ */
+export function withinGrant(rules: HostRulesOfTool, hosts: readonly string[]): HostRulesOfTool {
+  const isGranted = (host: string): boolean => hosts.some((one) => hostMatches(one, host));
+  const own = { at: "link", text: `hosts: ${hosts.join(", ") || "none"}` };
+  const agreed = rules.policy === "ask_new" ? "public" : rules.policy;
+  return {
+    ...rules,
+    policy: hosts.length === 0 ? "none" : agreed,
+    isBlocked: (host) => !isGranted(host) || rules.isBlocked(host),
+    isExcepted: (host, port) => isGranted(host) && rules.isExcepted(host, port),
+    ruleOf: (what, host) =>
+      (what === "blocked" && !isGranted(host)) || (what === "policy" && hosts.length === 0)
+        ? own
+        : rules.ruleOf(what, host),
+  };
+}
+
 /** The rules as far as a capsule leaves them. */
 export function withinLimit(
   rules: HostRulesOfTool,

@@ -16,6 +16,7 @@ import { append } from "./013-append.ts";
 import { agentRecords } from "./014-agent-records.ts";
 import { conversations } from "./015-conversations.ts";
 import { capabilities } from "./016-capabilities.ts";
+import { toolDrafts } from "./018-tool-drafts.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -73,6 +74,7 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "agent-records", statements: agentRecords },
   { name: "conversations", statements: conversations },
   { name: "capabilities", statements: capabilities },
+  { name: "tool-drafts", statements: toolDrafts },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

@@ -1,8 +1,8 @@
-// Agents and their messages, questions to people, drafted tools.
+// Agents and their messages, questions to people.
 import { sql, type SqlBool } from "kysely";
 import { unique, type Database } from "../database.ts";
-import type { AgentRow, QuestionRow, Store, ToolDraftRow } from "../store.ts";
-import type { AgentsTable, QuestionsTable, ToolDraftsTable } from "../tables/work.ts";
+import type { AgentRow, QuestionRow, Store } from "../store.ts";
+import type { AgentsTable, QuestionsTable } from "../tables/work.ts";
 import { columns } from "./columns.ts";
 
 const AGENT = columns<AgentRow, AgentsTable>(
@@ -47,10 +47,6 @@ const QUESTION = columns<QuestionRow, QuestionsTable>(
     "decidedAt",
   ],
   { json: ["options"] },
-);
-const DRAFT = columns<ToolDraftRow, ToolDraftsTable>(
-  ["name", "tenantId", "userId", "version", "pin", "config", "proposedRisk", "createdAt"],
-  { json: ["config"] },
 );
 
 export function agents({ kysely }: Database): Store["agents"] {
@@ -187,24 +183,6 @@ export function questions({ kysely, history }: Database): Store["questions"] {
           .returningAll()
           .execute(),
       );
-    },
-  };
-}
-
-export function toolDrafts({ kysely }: Database): Store["toolDrafts"] {
-  return {
-    async create(row) {
-      await unique("tool", () =>
-        kysely.insertInto("tool_drafts").values(DRAFT.toRow(row)).execute(),
-      );
-    },
-    async get(name) {
-      const row = await kysely
-        .selectFrom("tool_drafts")
-        .selectAll()
-        .where("name", "=", name)
-        .executeTakeFirst();
-      return row ? DRAFT.fromRow(row) : null;
     },
   };
 }

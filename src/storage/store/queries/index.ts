@@ -2,7 +2,7 @@
 import type { Database } from "../database.ts";
 import type { Store } from "../store.ts";
 import { models, personas } from "./agent-records.ts";
-import { agents, questions, toolDrafts } from "./agents.ts";
+import { agents, questions } from "./agents.ts";
 import { approvals } from "./approvals.ts";
 import { capabilities } from "./capabilities.ts";
 import { capsules } from "./capsules.ts";
@@ -21,6 +21,7 @@ import { credentials, servers, serverTools } from "./servers.ts";
 import { signIns } from "./sign-ins.ts";
 import { standingRules } from "./standing-rules.ts";
 import { tenants } from "./tenants.ts";
+import { toolDrafts } from "./tool-drafts.ts";
 import { tuples } from "./tuples.ts";
 import { usage } from "./usage.ts";
 import { users } from "./users.ts";

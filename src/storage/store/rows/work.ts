@@ -1,5 +1,5 @@
-// What tools keep for their callers: notes, workflows and their runs, plans, agents, questions, drafted tools. Whoever
-// asks names tenant and user; what belongs to others is absent.
+// What tools keep for their callers: notes, workflows and their runs, plans, agents, questions. Whoever asks names
+// tenant and user; what belongs to others is absent.
 import type { Json, JsonObject, Mandate } from "../../../contract/call.ts";
 import type { Fault } from "../../../contract/errors.ts";
 import type { TaintSource } from "../../../contract/taint.ts";
@@ -231,18 +231,6 @@ export interface QuestionRow {
   readonly decidedAt: number | null;
 }
 
-/** How a tool that an agent drafted would run; the definition itself is a capability. */
-export interface ToolDraftRow {
-  readonly name: string;
-  readonly tenantId: string;
-  readonly userId: string;
-  readonly version: string;
-  readonly pin: string;
-  readonly config: JsonObject;
-  readonly proposedRisk: Risk | null;
-  readonly createdAt: number;
-}
-
 interface Owner {
   readonly tenantId: string;
   readonly userId: string;
@@ -368,11 +356,5 @@ export interface WorkStore {
     left(limit: number): Promise<QuestionRow[]>;
     /** Unanswered ones whose time is over become expired, or not_presented where nobody saw them. */
     expire(id: string, now: number): Promise<QuestionRow | null>;
-  };
-
-  readonly toolDrafts: {
-    /** Throws AlreadyExists("tool") where the name is taken. */
-    create(row: ToolDraftRow): Promise<void>;
-    get(name: string): Promise<ToolDraftRow | null>;
   };
 }

@@ -438,22 +438,5 @@ export function workSuite(store: () => Store, another: () => Promise<Store>): vo
       await questions.presented(["qst_3"], T0 + 1);
       expect(await questions.expire("qst_3", T0 + 100)).toMatchObject({ state: "expired" });
     });
-
-    test("a drafted tool's name is taken once", async () => {
-      const { toolDrafts } = store();
-      const draft = {
-        name: "system/made",
-        ...ann,
-        version: "1.0.0",
-        pin: "p",
-        config: { kind: "code" },
-        proposedRisk: null,
-        createdAt: T0,
-      };
-      await toolDrafts.create(draft);
-      await expect(toolDrafts.create(draft)).rejects.toEqual(new AlreadyExists("tool"));
-      expect(await toolDrafts.get("system/made")).toEqual(draft);
-      expect(await toolDrafts.get("system/other")).toBeNull();
-    });
   });
 }

@@ -7,7 +7,6 @@ import type {
   PlansTable,
   QuestionsTable,
   SchedulesTable,
-  ToolDraftsTable,
   WorkflowRunsTable,
   WorkflowsTable,
 } from "./work.ts";
@@ -19,6 +18,7 @@ import type {
   ServerToolVersionsTable,
 } from "./upstream.ts";
 import type { CapsuleVersionsTable, ModelsTable, PersonasTable } from "./agent.ts";
+import type { ToolDraftsTable } from "./tool-drafts.ts";
 import type { ExecutionsTable } from "../execution-fields.ts";
 import type { SignInsTable } from "../rows/sign-in.ts";
 import type { WebhookDeliveriesTable, WebhooksTable } from "./webhook.ts";
@@ -252,7 +252,7 @@ export interface Tables {
   agents: AgentsTable;
   agent_messages: AgentMessagesTable;
   questions: QuestionsTable;
-  tool_drafts: ToolDraftsTable;
+  drafted_tools: ToolDraftsTable;
   webhooks: WebhooksTable;
   webhook_deliveries: WebhookDeliveriesTable;
   servers: ServersTable;

@@ -115,14 +115,3 @@ export interface QuestionsTable {
   presented_at: number | null;
   decided_at: number | null;
 }
-
-export interface ToolDraftsTable {
-  name: string;
-  tenant_id: string;
-  user_id: string;
-  version: string;
-  pin: string;
-  config: string;
-  proposed_risk: Risk | null;
-  created_at: number;
-}
