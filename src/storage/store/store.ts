@@ -23,6 +23,7 @@ import type {
   TupleRow,
 } from "./rows/gate.ts";
 import type { ConversationStore } from "./rows/conversation.ts";
+import type { DurableStore } from "./rows/durable.ts";
 import type { ExecutionStore, ResultRoom, ResultRow } from "./rows/history.ts";
 import type {
   ChainHead,
@@ -36,17 +37,20 @@ import type { SignInStore } from "./rows/sign-in.ts";
 import type { UpstreamStore } from "./rows/upstream.ts";
 import type { WebhookStore } from "./rows/webhook.ts";
 import type { WorkStore } from "./rows/work.ts";
+import type { WorkflowStore } from "./rows/workflow.ts";
 
 export type * from "./body.ts";
 export type * from "./rows/ledger.ts";
 export * from "./rows/agent.ts";
 export * from "./rows/conversation.ts";
+export type * from "./rows/durable.ts";
 export * from "./rows/gate.ts";
 export * from "./rows/history.ts";
 export type * from "./rows/sign-in.ts";
 export * from "./rows/upstream.ts";
 export * from "./rows/webhook.ts";
 export * from "./rows/work.ts";
+export * from "./rows/workflow.ts";
 
 export const storeConfig = z
   .string()
@@ -209,7 +213,14 @@ export class HistoryBehind extends Error {}
 export class LogUnwritable extends Error {}
 
 export interface Store
-  extends WorkStore, ConversationStore, WebhookStore, UpstreamStore, AgentRecordStore {
+  extends
+    WorkStore,
+    WorkflowStore,
+    DurableStore,
+    ConversationStore,
+    WebhookStore,
+    UpstreamStore,
+    AgentRecordStore {
   readonly kind: "sqlite" | "postgres";
   /** True when other instances may write: caches then need a lease. */
   readonly shared: boolean;
