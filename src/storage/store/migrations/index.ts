@@ -16,6 +16,7 @@ import { append } from "./013-append.ts";
 import { agentRecords } from "./014-agent-records.ts";
 import { conversations } from "./015-conversations.ts";
 import { capabilities } from "./016-capabilities.ts";
+import { durable } from "./017-durable.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -73,6 +74,7 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "agent-records", statements: agentRecords },
   { name: "conversations", statements: conversations },
   { name: "capabilities", statements: capabilities },
+  { name: "durable", statements: durable },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

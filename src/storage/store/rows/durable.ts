@@ -21,10 +21,10 @@ export interface InstanceRow {
 
 export interface DurableStore {
   readonly workItems: {
-    /** Due at `at`, or earlier where it was; one that exists is woken. */
-    add(item: { kind: string; id: string; at: number }): Promise<void>;
+    /** Due at `at`; one that exists is woken. */
+    add(item: { kind: string; id: string; at: number; now: number }): Promise<void>;
     /** Due at once, also when it is being advanced; false when there is none. */
-    wake(kind: string, id: string, at: number): Promise<boolean>;
+    wake(kind: string, id: string, now: number): Promise<boolean>;
     /** Takes up to `limit` that are due, each for one instance until `until`, those due first. */
     lease(p: {
       kinds: readonly string[];
@@ -55,12 +55,12 @@ export interface DurableStore {
   readonly instances: {
     /** A start: the instance is there from now on. */
     started(id: string, at: number): Promise<void>;
-    /** It is still there. False when another declared it dead since: then it is written anew. */
+    /** It is still there. False when another declared it dead, or closed it, since. */
     seen(id: string, at: number): Promise<boolean>;
-    /** Declares those dead that were not seen since `before`; each is answered to one caller alone. */
-    claimLost(before: number, now: number, except: string): Promise<InstanceRow[]>;
-    get(id: string): Promise<InstanceRow | null>;
-    /** It stopped in good order. */
-    stopped(id: string): Promise<void>;
+    all(): Promise<InstanceRow[]>;
+    /** Declares it dead as it was read; of any number that try, and against itself, one succeeds. */
+    claim(row: InstanceRow, now: number): Promise<boolean>;
+    /** It stopped in good order (null), or what it left open was closed by whoever claimed it at `lostAt`. */
+    closed(id: string, lostAt: number | null): Promise<void>;
   };
 }

@@ -6,11 +6,16 @@ import type {
   AgentsTable,
   PlansTable,
   QuestionsTable,
-  SchedulesTable,
   ToolDraftsTable,
+} from "./work.ts";
+import type {
+  DueTimesTable,
+  RunEventsTable,
+  SchedulesTable,
   WorkflowRunsTable,
   WorkflowsTable,
-} from "./work.ts";
+} from "./workflow.ts";
+import type { InstancesTable, WorkItemsTable } from "./durable.ts";
 import type { AssetsTable, MessagesTable, SessionsTable, TurnsTable } from "./conversation.ts";
 import type {
   CredentialsTable,
@@ -243,7 +248,11 @@ export interface Tables {
   memory_words: { rowid: number; words: string; rank: number };
   workflows: WorkflowsTable;
   workflow_runs: WorkflowRunsTable;
+  run_events: RunEventsTable;
   schedules: SchedulesTable;
+  due_times: DueTimesTable;
+  work_items: WorkItemsTable;
+  instances: InstancesTable;
   plans: PlansTable;
   sessions: SessionsTable;
   messages: MessagesTable;
