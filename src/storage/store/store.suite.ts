@@ -44,7 +44,9 @@ import { usageSuite } from "./suites/usage.suite.ts";
 import { upstreamSuite } from "./suites/upstream.suite.ts";
 import { webhooksSuite } from "./suites/webhooks.suite.ts";
 import { conversationsSuite } from "./suites/conversations.suite.ts";
+import { workItemsSuite } from "./suites/work-items.suite.ts";
 import { workSuite } from "./suites/work.suite.ts";
+import { workflowsSuite } from "./suites/workflows.suite.ts";
 
 /** An empty database, and a way to meddle with it behind the store's back. */
 export interface Ground {
@@ -941,6 +943,8 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       () => ground,
     );
     workSuite(() => store, another);
+    workflowsSuite(() => store, another);
+    workItemsSuite(() => store, another);
     conversationsSuite(() => store, another);
     webhooksSuite(() => store);
     agentRecordsSuite(() => store, another);

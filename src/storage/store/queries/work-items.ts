@@ -101,9 +101,8 @@ export function workItems({ kysely, kind: database, batch }: Database): Store["w
       return gone.length + kept.length > 0;
     },
     async giveBack(item, { at, now, failures }) {
-      const due = sql<
-        number | null
-      >`case when woken = ${item.woken} then ${at === null ? sql.lit(null) : at} else ${now} end`;
+      const due = sql<number | null>`case when woken = ${item.woken}
+        then cast(${at} as bigint) else cast(${now} as bigint) end`;
       const rows = await held(item)
         .set({ due_ms: due, leased_by: null, failures })
         .returning("id")
