@@ -104,6 +104,7 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     planStep: createPlanStep({ engine, log: record.log, toolsOn: settings.toolsOn }),
     chat: parts.chat,
     work: createWorkReading(store, record.masker),
+    runs: reach.powers.work.runs,
     clientTaint: createClientTaint({
       governance: governance.governance,
       brings: (outcome) =>

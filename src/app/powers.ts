@@ -56,7 +56,7 @@ import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/secrets/masker.ts";
 import { VERSION } from "../util/version.ts";
-import { openWork, type WorkParts } from "./work.ts";
+import { openWork, type Work, type WorkParts } from "./work.ts";
 
 export interface PowersParts {
   readonly config: Config;
@@ -91,6 +91,8 @@ export interface OpenedPowers {
   readonly powersFor: PowersFor;
   readonly effectOf: EffectOf;
   readonly questions: Questions;
+  /** What goes on beside single calls: runs of workflows, their schedules. */
+  readonly work: Pick<Work, "runs" | "callEnded" | "approvalDecided" | "start">;
   readonly assets: Assets;
   /** What chat turns ask. */
   readonly model: AgentModel;
@@ -191,6 +193,7 @@ async function openParts(
     powersFor,
     effectOf,
     questions: work.questions,
+    work,
     assets,
     sandbox,
     holdFolder: hold,

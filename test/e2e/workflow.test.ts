@@ -189,7 +189,7 @@ test("item 7: a schedule survives a restart: the next server runs it when its ti
   await second.close();
 }, 90_000);
 
-test("what a crash left open is closed", async () => {
+test("a run of an earlier release, which does not say with which rights it would go on, is closed", async () => {
   const first = await startApp({ listen: false });
   const owner = { tenantId: "local", userId: "owner" };
   const left = {
@@ -209,6 +209,13 @@ test("what a crash left open is closed", async () => {
     error: null,
     startedAt: 1,
     endedAt: null,
+    fence: 0,
+    mandate: null,
+    parent: null,
+    parentRunId: null,
+    wanted: null,
+    wantedBy: null,
+    startKey: null,
   };
   await first.app.store.runs.create(left);
   await first.stop();

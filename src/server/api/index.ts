@@ -64,6 +64,7 @@ import * as serverLogin from "./servers/login.ts";
 import * as servers from "./servers/servers.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
 import * as work from "./work.ts";
+import * as workflowRuns from "./workflow-runs.ts";
 import {
   createWebhook,
   getWebhook,
@@ -117,6 +118,7 @@ export const endpoints: readonly AnyEndpoint[] = [
   turns.getTurn,
   turns.watchTurn,
   ...Object.values(work),
+  ...Object.values(workflowRuns),
   ...Object.values(assets),
   events,
   searchEvents,
