@@ -105,6 +105,7 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     chat: parts.chat,
     work: createWorkReading(store, record.masker),
     runs: reach.powers.work.runs,
+    schedules: reach.powers.work.schedules,
     clientTaint: createClientTaint({
       governance: governance.governance,
       brings: (outcome) =>

@@ -92,7 +92,10 @@ export interface OpenedPowers {
   readonly effectOf: EffectOf;
   readonly questions: Questions;
   /** What goes on beside single calls: runs of workflows, their schedules. */
-  readonly work: Pick<Work, "runs" | "callEnded" | "approvalDecided" | "start">;
+  readonly work: Pick<
+    Work,
+    "runs" | "schedules" | "callEnded" | "approvalDecided" | "recoverLost" | "start"
+  >;
   readonly assets: Assets;
   /** What chat turns ask. */
   readonly model: AgentModel;

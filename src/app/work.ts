@@ -21,8 +21,13 @@ import type { Action, Store } from "../storage/store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import { createPlans } from "../agents/workflows/plans.ts";
-import { createScheduler } from "../agents/workflows/scheduler.ts";
+import {
+  createScheduleControl,
+  type ScheduleControl,
+} from "../agents/workflows/schedules/control.ts";
+import { createScheduler } from "../agents/workflows/schedules/scheduler.ts";
 import { createRunControl, type RunControl } from "../agents/workflows/control.ts";
+import { recoverRuns } from "../agents/workflows/recover.ts";
 import { createDriver } from "../agents/workflows/run/driver.ts";
 import { RUN_ITEM, runItem } from "../agents/workflows/run/item.ts";
 import { createNotices } from "../agents/workflows/run/notices.ts";
@@ -77,10 +82,13 @@ export interface Work {
   readonly sources: Pick<PowerSources, "workflows" | "agents">;
   readonly questions: Questions;
   readonly runs: RunControl;
+  readonly schedules: ScheduleControl;
   /** To be called for each call that has ended: where it is a step that waited for a person, its run goes on. */
   callEnded(call: Call, outcome: Outcome): void;
   /** To be called when a person has decided, or cannot any more, about the call that waits. */
   approvalDecided(executionId: string): void;
+  /** Of an instance that is gone: its agents are closed, its runs go on. Answers how many agents. */
+  recoverLost(gone: { readonly id: string; readonly begunUntil: number }): Promise<number>;
   /** From now on takes work; to be called once what a crash left open is closed. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -150,10 +158,11 @@ export async function openWork(p: WorkPowers): Promise<Work> {
   const leftAgents = await agents.recover();
   if (leftAgents > 0) p.log.warn({ agents: leftAgents }, "closed agents that a crash left open");
   const scheduler = createScheduler({
-    schedules: store.schedules,
-    workflows: store.workflows,
+    store,
+    work,
     engine,
     callerAgain,
+    ids,
     now,
     report: (message, fields) => p.log.error(fields, message),
   });
@@ -175,6 +184,7 @@ export async function openWork(p: WorkPowers): Promise<Work> {
       }),
     },
     questions,
+    schedules: createScheduleControl({ store, work, note: p.note, now }),
     runs: createRunControl({ store, wake: wakeRun, now }),
     callEnded(call, { endedAt }) {
       const runId = call.grant !== null && endedAt !== null ? runOf(call) : null;
@@ -188,15 +198,19 @@ export async function openWork(p: WorkPowers): Promise<Work> {
         }),
       );
     },
+    async recoverLost(gone) {
+      await recoverRuns({ store, work, instanceId: gone.id, now });
+      return agents.recover(gone);
+    },
     async start() {
       const left = await workflows.recover();
       if (left > 0) p.log.warn({ runs: left }, "closed workflow runs that could not go on");
       work.serve(RUN_ITEM, advance);
-      scheduler.start();
+      await scheduler.start();
     },
     async close() {
       clearInterval(sweep);
-      await scheduler.close();
+      scheduler.close();
       await work.close();
       await agents.close();
     },

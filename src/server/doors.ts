@@ -3,6 +3,7 @@ import type { PlanStep } from "../agents/plan-step.ts";
 import type { Chat } from "../agents/chat/chat.ts";
 import type { AgentRecords } from "../agents/records/agent-records.ts";
 import type { RunControl } from "../agents/workflows/control.ts";
+import type { ScheduleControl } from "../agents/workflows/schedules/control.ts";
 import type { WorkReading } from "../agents/workflows/reading.ts";
 import type { Questions } from "../agents/questions.ts";
 import type {
@@ -76,6 +77,8 @@ export interface Doors {
   readonly work: WorkReading;
   /** What people ask of runs. */
   readonly runs: RunControl;
+  /** What people do with schedules. */
+  readonly schedules: ScheduleControl;
   readonly clientTaint: ClientTaint;
   readonly assets: Assets;
   readonly webhooks: Webhooks;

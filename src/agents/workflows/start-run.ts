@@ -59,8 +59,8 @@ export async function startRun(
   try {
     await create(row, p);
     await p.work.add(runItem(row.id));
-    // The run of a step is waited for by its own run.
-    const ms = row.parentRunId === null ? waitMs : 0;
+    // The run of a step is waited for by its own run, that of a schedule by nobody.
+    const ms = row.parentRunId === null && row.startKey === null ? waitMs : 0;
     for (const until = performance.now() + ms; !isAnswer(latest) && !signal.aborted;) {
       const left = until - performance.now();
       if (left <= 0) break;
@@ -130,7 +130,11 @@ function rowOf(
     parentRunId: typeof parentRunId === "string" ? parentRunId : null,
     wanted: null,
     wantedBy: null,
-    startKey: null,
+    // Only this server makes calls of schedules.
+    startKey:
+      call.entry === "schedule" && typeof metadata?.["startKey"] === "string"
+        ? metadata["startKey"]
+        : null,
   };
 }
 

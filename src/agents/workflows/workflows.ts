@@ -20,6 +20,7 @@ import { findWorkflow, notFound, requireInput, runAs } from "./lookup.ts";
 import { runBefore, stepsTaken, type Rerun } from "./rerun.ts";
 import type { DriverPowers, StepEngine } from "./run/context.ts";
 import { recoverRuns } from "./recover.ts";
+import { scheduleItem } from "./schedules/item.ts";
 import { startRun } from "./start-run.ts";
 
 export interface WorkflowEngine extends StepEngine {
@@ -170,6 +171,7 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
         catchUp,
         overlap,
       });
+      await p.work.add(scheduleItem(saved.id));
       return { id: saved.id, next };
     },
 

@@ -1,40 +1,13 @@
-// Workflows, their runs and schedules, to be looked at: each caller's own, to administrators those of the tenant.
+// Workflows and their runs, to be looked at: each caller's own, to administrators those of the tenant.
 import { z } from "zod";
-import type { ScheduleRow } from "../../storage/store/store.ts";
 import { endpoint } from "./endpoint.ts";
-import { iso, isoOrNull, jsonObject, time } from "./shapes.ts";
+import { jsonObject } from "./shapes.ts";
+import { id, limit, offset, query, userId } from "./work-query.ts";
 import { runShape, runView, workflowShape, workflowView } from "./work-shapes.ts";
-
-const id = z.string().min(1).max(128);
-const userId = z
-  .string()
-  .min(1)
-  .max(64)
-  .optional()
-  .describe("Whose, for administrators; `*`: everybody's. Absent: your own");
-const limit = z.int().min(1).max(100).default(50);
-const offset = z.int().min(0).max(1_000_000).default(0);
 
 const wholeRun = runShape.extend({
   input: jsonObject.describe("Secrets are masked"),
   output: z.unknown().describe("null until it has succeeded"),
-});
-
-const schedule = z.object({
-  id: z.string(),
-  workflowId: z.string(),
-  version: z.int().nullable().describe("null: of an earlier release, which does not run"),
-  userId: z.string(),
-  keyId: z.string().nullable(),
-  cron: z.string(),
-  timezone: z.string(),
-  input: jsonObject.describe("Of each run; secrets are masked"),
-  enabled: z.boolean(),
-  nextAt: time,
-  lastAt: time.nullable(),
-  lastExecutionId: z.string().nullable(),
-  lastError: z.string().nullable(),
-  createdAt: time,
 });
 
 export const listWorkflows = endpoint({
@@ -75,48 +48,4 @@ export const getRun = endpoint({
     const row = await doors.work.getRun(caller, runId);
     return { ...runView(row), input: { ...row.input }, output: row.output };
   },
-});
-
-export const listSchedules = endpoint({
-  name: "work.listSchedules",
-  method: "GET",
-  path: "/schedules",
-  access: "caller",
-  summary: "Schedules of workflows, those that are due first",
-  input: z.strictObject({ workflowId: id.optional(), userId, limit, offset }),
-  output: z.object({ items: z.array(schedule) }),
-  run: async ({ workflowId, ...input }, { caller, doors }) => ({
-    items: (
-      await doors.work.listSchedules(caller, {
-        ...query(input),
-        ...(workflowId === undefined ? {} : { workflowId }),
-      })
-    ).map(scheduleView),
-  }),
-});
-
-const query = ({
-  userId: whose,
-  ...page
-}: {
-  userId?: string | undefined;
-  limit: number;
-  offset: number;
-}) => ({ ...page, ...(whose === undefined ? {} : { userId: whose }) });
-
-const scheduleView = (row: ScheduleRow): z.input<typeof schedule> => ({
-  id: row.id,
-  workflowId: row.workflowId,
-  version: row.version,
-  userId: row.userId,
-  keyId: row.keyId,
-  cron: row.cron,
-  timezone: row.timezone,
-  input: { ...row.input },
-  enabled: row.enabled,
-  nextAt: iso(row.nextAt),
-  lastAt: isoOrNull(row.lastAt),
-  lastExecutionId: row.lastExecutionId,
-  lastError: row.lastError,
-  createdAt: iso(row.createdAt),
 });

@@ -108,6 +108,8 @@ export const ACTIONS = [
   "chat.session",
   "asset.added",
   "asset.removed",
+  "schedule.changed",
+  "schedule.removed",
   "question.asked",
   "question.answered",
   "question.declined",
