@@ -22,6 +22,7 @@ export interface WorkTimes {
 }
 
 const TIMES: WorkTimes = { leaseMs: 10_000, renewMs: 3_000, pollMs: 500 };
+/** Of each kind. */
 const AT_ONCE = 50;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -70,17 +71,22 @@ export function createEmbeddedWork(p: EmbeddedPowers): Work {
       await items.free(instanceId);
       freed = true;
     }
-    const kinds = [...served.keys()];
-    const free = AT_ONCE - holding.size();
-    const next = free > 0 ? await items.nextAt(kinds) : null;
+    // Each kind has its own places: what waits for another kind must not keep it from going on.
+    const kinds = [...served.keys()].filter((kind) => holding.size(kind) < AT_ONCE);
+    const next = await items.nextAt(kinds);
     if (next === null) return times.pollMs;
     const at = now();
     if (next > at) return Math.min(times.pollMs, next - at);
     const until = at + times.leaseMs;
-    const taken = await items.lease({ kinds, instanceId, now: at, until, limit: free });
-    for (const item of taken) void advance(item, until);
+    let taken = 0;
+    for (const kind of kinds) {
+      const limit = AT_ONCE - holding.size(kind);
+      const due = await items.lease({ kinds: [kind], instanceId, now: at, until, limit });
+      for (const item of due) void advance(item, until);
+      taken += due.length;
+    }
     // What is left waits until one of these is given back, or others have it.
-    return taken.length > 0 ? 0 : times.pollMs;
+    return taken > 0 ? 0 : times.pollMs;
   }
 
   async function advance(item: LeasedItem, until: number): Promise<void> {

@@ -12,7 +12,7 @@ export interface HoldingPowers {
 
 export interface Holding {
   hold(item: LeasedItem, until: number): { readonly signal: AbortSignal; release(): void };
-  size(): number;
+  size(kind: string): number;
   /** Tells all of them to end, and waits until they are released; their leases are kept until then. */
   close(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export function createHolding(p: HoldingPowers): Holding {
         },
       };
     },
-    size: () => all.size,
+    size: (kind) => [...all].filter(({ item }) => item.kind === kind).length,
     async close() {
       closing = true;
       for (const { controller } of all) controller.abort("shutdown");
