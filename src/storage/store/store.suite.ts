@@ -1065,6 +1065,37 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       expect((await migrated.executions.get("a"))?.status).toBe("success");
     });
 
+    test("runs and schedules of the release before leases read on: none has rights of its own, all times are kept", async () => {
+      const { kind } = store;
+      await store.close();
+      await ground.dispose();
+      ground = await prepare();
+      await ground.exec(
+        "create table migrations (id integer primary key, name text not null, checksum text not null, applied_at bigint not null)",
+      );
+      for (const { id, name, checksum, statements } of migrationsFor(kind).slice(0, 16)) {
+        await ground.exec(statements.join(";\n"));
+        await ground.exec(`insert into migrations values (${id}, '${name}', '${checksum}', 0)`);
+      }
+      await ground.exec(
+        `insert into workflow_runs values ('run_1', 'local', 'ann', 'wfl_1', 1, 'exec_1', 'one', 'running', '{}', '[]', null, null, ${T0}, null)`,
+      );
+      await ground.exec(
+        `insert into schedules values ('sch_1', 'local', 'ann', null, 'wfl_1', '* * * * *', 'UTC', 1, '{}', ${T0}, 0, null, null, null, ${T0}, null, null, null)`,
+      );
+      const migrated = await another();
+      const [run] = await migrated.runs.open({ instanceId: "one" });
+      expect(run).toMatchObject({ id: "run_1", fence: 0, mandate: null, startKey: null });
+      expect((await migrated.runs.claim("run_1", "two"))?.fence).toBe(1);
+      expect(await migrated.schedules.find("sch_1")).toMatchObject({
+        nextAt: T0,
+        catchUp: "once",
+        overlap: "skip",
+        mandate: null,
+      });
+      expect(await migrated.schedules.enabled()).toEqual(["sch_1"]);
+    });
+
     test("ping answers while the store is open", async () => {
       await store.ping();
       await store.close();

@@ -9,6 +9,7 @@ import type { SchedulerPowers } from "./powers.ts";
 
 const DONE: Advance = { done: true };
 const AGAIN_MS = 1_000;
+const BUSY_AGAIN_MS = 10_000;
 /** A person takes their time. */
 const HELD_AGAIN_MS = 10_000;
 
@@ -135,13 +136,20 @@ async function settle(
     await p.store.schedules.change(schedule.id, { lastError: "it waits for a person's yes" });
     return later(HELD_AGAIN_MS);
   }
-  // It is over and has started nothing, because the instance died or stopped: it is begun anew.
-  if (record.errorCode === "OUTCOME_UNKNOWN" || record.cancelReason === "shutdown") {
-    const anew: DueTime = { ...due, state: "due", executionId: null };
-    await p.store.dueTimes.move(due, due, anew);
-    return later(0);
-  }
-  return fail(due, schedule, `${record.errorReason ?? record.status}: ${record.error ?? ""}`, p);
+  const why = `${record.errorReason ?? record.status}: ${record.error ?? ""}`;
+  const pause = againAfter(record);
+  if (pause === null) return fail(due, schedule, why, p);
+  await p.store.schedules.change(schedule.id, { lastError: why });
+  await p.store.dueTimes.move(due, due, { ...due, state: "due", executionId: null });
+  return later(pause);
+}
+
+/** It is over and has started nothing; when it is begun anew, null: never. */
+function againAfter({ errorCode, cancelReason }: ExecutionRecord): number | null {
+  // The instance died, or stopped.
+  if (errorCode === "OUTCOME_UNKNOWN" || cancelReason === "shutdown") return 0;
+  // Too much at once, or an engine is out: the time is over, but not the reason to run.
+  return errorCode === "TOO_MANY_REQUESTS" || errorCode === "UNAVAILABLE" ? BUSY_AGAIN_MS : null;
 }
 
 async function fail(
