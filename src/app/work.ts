@@ -150,7 +150,14 @@ export async function openWork(p: WorkPowers): Promise<Work> {
     ...shared,
     watch,
     onEnded,
-    onStatus: () => undefined,
+    onStatus: ({ id, tenantId, userId, workflowId, executionId, status }) =>
+      background(
+        p.note(
+          "workflow.run",
+          { tenantId, userId },
+          { runId: id, workflowId, executionId, requester: userId, status },
+        ),
+      ),
     tool: (name) => p.registry.get(name),
     ask: (question) => questions.askForRun(question),
     brings: p.brings,

@@ -361,6 +361,30 @@ describe("what people ask of a run", { timeout: 60_000 }, () => {
     expect(rest.body.items).toHaveLength(1);
   });
 
+  test("the live events tell its owner how it stands, and nobody else", async () => {
+    const stranger = await newUser(house, "stranger3", { level: "admin", capsuleId: "all" });
+    const heard = async (as: string, until: AbortSignal): Promise<string> => {
+      const { body } = await fetch(`${house.url}/api/v1/events`, {
+        headers: { authorization: `Bearer ${as}` },
+        signal: until,
+      });
+      let text = "";
+      for await (const part of body ?? []) {
+        text += Buffer.from(part as Uint8Array).toString();
+        if (text.includes('"status":"success"') && text.includes("workflow.run")) break;
+      }
+      return text;
+    };
+    const stop = new AbortController();
+    const [mine, others] = [heard(key, stop.signal), heard(stranger, stop.signal)];
+    const silence = others.catch(() => "aborted");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const { runId } = await run("diamond");
+    expect(await mine).toMatch(new RegExp(`event: workflow\\.run\\ndata: \\{"runId":"${runId}"`));
+    stop.abort();
+    expect(await silence).toBe("aborted");
+  });
+
   test("a revoked key ends its runs within a second, also those that only wait", async () => {
     const mine = await newUser(house, "leaving", {
       level: "admin",

@@ -96,7 +96,7 @@ export async function checkDefinition(draft: Draft, around: Surroundings): Promi
   return { steps, risk: highest(doings), warnings: warningsOf(draft, steps, doings) };
 }
 
-const highest = (doings: readonly Doing[]): Risk =>
+const highest = (doings: readonly Pick<Doing, "risk">[]): Risk =>
   doings
     .map(({ risk }) => risk)
     .reduce<Risk>(
@@ -161,7 +161,7 @@ async function doingOf(
       },
     ]);
   await refuseNested(name, step.workflow, child, named);
-  const risk = highest([tool, { ...tool, risk: child?.risk ?? "safe" } as Doing]);
+  const risk = highest([tool, { risk: child?.risk ?? "safe" }]);
   return { name: `workflow ${step.workflow}`, risk, outputSchema: null, idempotent: false };
 }
 

@@ -113,6 +113,7 @@ export const ACTIONS = [
   "question.asked",
   "question.answered",
   "question.declined",
+  "workflow.run",
   "history.rebuilt",
   "audit.archived",
   "audit.exported",

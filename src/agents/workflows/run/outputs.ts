@@ -48,7 +48,9 @@ export async function outputOf(
 async function read(state: StepState, ctx: Ctx): Promise<Json> {
   if (state.output !== undefined) return state.output;
   if (state.executionIds)
-    return Promise.all(state.executionIds.map((id) => (id === null ? null : recorded(id, ctx))));
+    return Promise.all(
+      state.executionIds.map(async (id) => (id === null ? null : await recorded(id, ctx))),
+    );
   return state.executionId === null ? null : recorded(state.executionId, ctx);
 }
 
