@@ -147,8 +147,11 @@ test("the clock runs it as its owner; a revoked key switches it off", async () =
     entry: "schedule",
     metadata: { scheduleId: body.result.scheduleId },
   });
-  const stored = await call("memory/retrieve", { key: "tick", namespace: "user" }, house, mine);
-  expect(stored.body.result).toMatchObject({ found: true, value: 7 });
+  // The call of a schedule starts its run and does not wait for it.
+  const stored = async () =>
+    (await call("memory/retrieve", { key: "tick", namespace: "user" }, house, mine)).body.result;
+  await until(async () => (await stored()).found === true, 30_000);
+  expect(await stored()).toMatchObject({ value: 7 });
   const caller = await house.callerOf(mine);
   expect((await house.api("DELETE", `/keys/${caller.keyId}`)).status).toBe(200);
   skewMs += 60_000;
