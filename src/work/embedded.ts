@@ -82,7 +82,11 @@ export function createEmbeddedWork(p: EmbeddedPowers): Work {
     for (const kind of kinds) {
       const limit = AT_ONCE - holding.size(kind);
       const due = await items.lease({ kinds: [kind], instanceId, now: at, until, limit });
-      for (const item of due) void advance(item, until);
+      for (const item of due)
+        advance(item, until).catch((cause: unknown) => {
+          // The lease ends by itself, and somebody takes it again.
+          report("background work could not be given back", { err: cause, ...named(item) });
+        });
       taken += due.length;
     }
     // What is left waits until one of these is given back, or others have it.
@@ -95,9 +99,6 @@ export function createEmbeddedWork(p: EmbeddedPowers): Work {
       const [end, failures] = await attempt(item, held.signal);
       // The lease goes on until it is given back.
       if (held.signal.reason !== "lost") await giveBack(item, end, failures);
-    } catch (cause) {
-      // The lease ends by itself, and somebody takes it again.
-      report("background work could not be given back", { err: cause, ...named(item) });
     } finally {
       held.release();
       look();

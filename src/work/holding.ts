@@ -56,14 +56,17 @@ export function createHolding(p: HoldingPowers): Holding {
         if (keys.has(keyOf(held.item))) held.until = until;
         else if (all.has(held)) lose(held);
       }
-    } catch (cause) {
-      report("leases of background work could not be renewed", { err: cause });
-      // Before it ends: nobody else may have it while this instance still goes on.
-      for (const held of mine) if (all.has(held) && now() + renewMs >= held.until) lose(held);
     } finally {
       renewing = false;
     }
   }
+
+  const unrenewed = (cause: unknown): void => {
+    report("leases of background work could not be renewed", { err: cause });
+    // Before it ends: nobody else may have it while this instance still goes on.
+    for (const held of all)
+      if (now() + renewMs >= held.until && held.controller.signal.reason !== "lost") lose(held);
+  };
 
   return {
     hold(item, until) {
@@ -71,7 +74,7 @@ export function createHolding(p: HoldingPowers): Holding {
       const held: Held = { item, controller, until, released: Promise.withResolvers() };
       all.add(held);
       if (closing) controller.abort("shutdown");
-      timer ??= setInterval(() => void renew(), renewMs).unref();
+      timer ??= setInterval(() => renew().catch(unrenewed), renewMs).unref();
       return {
         signal: controller.signal,
         release() {
