@@ -187,9 +187,9 @@ describe.skipIf(!server)("instances on one PostgreSQL", { timeout: 240_000 }, ()
       })
       .toEqual([]);
     const states = await database.query(
-      "select state, count(*)::int as n from due_times group by state",
+      "select state, note, count(*)::int as n from due_times group by state, note",
     );
-    expect(states).toEqual([{ state: "started", n: 500 }]);
+    expect(states).toEqual([{ state: "started", note: null, n: 500 }]);
     const keys = await database.query(
       "select start_key from workflow_runs where start_key is not null group by start_key having count(*) = 1",
     );

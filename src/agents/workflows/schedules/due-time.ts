@@ -144,12 +144,15 @@ async function settle(
   return later(pause);
 }
 
+/** A call that came too late may still start its run: the run's key is taken then, and the next call finds it. */
+const BUSY: readonly (string | null)[] = ["TOO_MANY_REQUESTS", "UNAVAILABLE", "TIMEOUT"];
+
 /** It is over and has started nothing; when it is begun anew, null: never. */
 function againAfter({ errorCode, cancelReason }: ExecutionRecord): number | null {
   // The instance died, or stopped.
   if (errorCode === "OUTCOME_UNKNOWN" || cancelReason === "shutdown") return 0;
   // Too much at once, or an engine is out: the time is over, but not the reason to run.
-  return errorCode === "TOO_MANY_REQUESTS" || errorCode === "UNAVAILABLE" ? BUSY_AGAIN_MS : null;
+  return BUSY.includes(errorCode) ? BUSY_AGAIN_MS : null;
 }
 
 async function fail(
