@@ -16,7 +16,6 @@ import {
   type WorkflowRow,
 } from "../../storage/store/store.ts";
 import { waitAtMost } from "../../util/async/wait.ts";
-import { BY_TIMEOUT } from "./run/faults.ts";
 import { runItem } from "./run/item.ts";
 import type { WorkflowsPowers } from "./workflows.ts";
 
@@ -52,7 +51,9 @@ export async function startRun(
   };
   const leave = p.notices.onChanged(row.id, hear);
   const onAbort = (): void => {
-    if (signal.reason !== "shutdown") p.background(cancelRun(row, signal, p));
+    // A call that runs out of time, or stops with the server, leaves its run alone.
+    if (signal.reason !== "shutdown" && signal.reason !== "timeout")
+      p.background(cancelRun(row, p));
     resolve();
   };
   signal.addEventListener("abort", onAbort, { once: true });
@@ -80,8 +81,8 @@ const isAnswer = ({ status, endedAt }: RunRow): boolean =>
   endedAt !== null || status === "pending" || status === "paused";
 
 /** Cancelling the call while it waits cancels the run; once the call was answered, the run stands alone. */
-async function cancelRun(row: RunRow, signal: AbortSignal, p: WorkflowsPowers): Promise<void> {
-  await p.store.runs.ask(row.id, "cancel", signal.reason === "timeout" ? BY_TIMEOUT : row.userId);
+async function cancelRun(row: RunRow, p: WorkflowsPowers): Promise<void> {
+  await p.store.runs.ask(row.id, "cancel", row.userId);
   await p.wake(row.id);
 }
 

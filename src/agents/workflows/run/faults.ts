@@ -3,8 +3,7 @@ import type { Owner, RunRow, WorkflowStep } from "../../../storage/store/store.t
 import { AppError, type Fault } from "../../../contract/errors.ts";
 import type { NothingThere } from "../template.ts";
 
-/** Who asks a run to end when the call that waits for it ran out of time, or its parent run has ended. */
-export const BY_TIMEOUT = "(timeout)";
+/** Who asks a run to end when its parent run has ended. */
 export const BY_PARENT = "(parent run)";
 
 /** The rights that a run has are not there any more. */
@@ -24,12 +23,6 @@ export const gone = ({ userId }: Owner): Fault =>
   ).fault;
 
 export function cancelled(by: string | null): Fault {
-  if (by === BY_TIMEOUT)
-    return {
-      code: "TIMEOUT",
-      reason: "timeout",
-      message: "the time of the call that started the run was up",
-    };
   const message = by === BY_PARENT ? "the run that started it has ended" : "the run was cancelled";
   return { code: "CANCELLED", reason: "user", message };
 }
