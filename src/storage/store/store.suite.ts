@@ -41,6 +41,7 @@ import { historySuite } from "./suites/history.suite.ts";
 import { ledgerSuite } from "./suites/ledger.suite.ts";
 import { searchSuite } from "./suites/search.suite.ts";
 import { usageSuite } from "./suites/usage.suite.ts";
+import { programsSuite } from "./suites/programs.suite.ts";
 import { upstreamSuite } from "./suites/upstream.suite.ts";
 import { webhooksSuite } from "./suites/webhooks.suite.ts";
 import { conversationsSuite } from "./suites/conversations.suite.ts";
@@ -943,6 +944,7 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       () => ground,
     );
     workSuite(() => store, another);
+    programsSuite(() => store, another);
     workflowsSuite(() => store, another);
     workItemsSuite(() => store, another);
     conversationsSuite(() => store, another);

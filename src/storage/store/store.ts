@@ -33,6 +33,7 @@ import type {
   LedgerRow,
   SegmentRow,
 } from "./rows/ledger.ts";
+import type { ProgramStore } from "./rows/program.ts";
 import type { SignInStore } from "./rows/sign-in.ts";
 import type { UpstreamStore } from "./rows/upstream.ts";
 import type { WebhookStore } from "./rows/webhook.ts";
@@ -46,6 +47,7 @@ export * from "./rows/conversation.ts";
 export type * from "./rows/durable.ts";
 export * from "./rows/gate.ts";
 export * from "./rows/history.ts";
+export type * from "./rows/program.ts";
 export type * from "./rows/sign-in.ts";
 export * from "./rows/upstream.ts";
 export * from "./rows/webhook.ts";
@@ -220,6 +222,7 @@ export interface Store
     WorkStore,
     WorkflowStore,
     DurableStore,
+    ProgramStore,
     ConversationStore,
     WebhookStore,
     UpstreamStore,

@@ -17,6 +17,7 @@ import { agentRecords } from "./014-agent-records.ts";
 import { conversations } from "./015-conversations.ts";
 import { capabilities } from "./016-capabilities.ts";
 import { durable } from "./017-durable.ts";
+import { programs } from "./020-programs.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -75,6 +76,7 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "conversations", statements: conversations },
   { name: "capabilities", statements: capabilities },
   { name: "durable", statements: durable },
+  { name: "programs", statements: programs },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

@@ -28,6 +28,7 @@ import { deliveries, webhooks } from "./webhooks.ts";
 import { workReads } from "./work-reads.ts";
 import { instances } from "./instances.ts";
 import { plans } from "./plans.ts";
+import { programs } from "./programs.ts";
 import { workItems } from "./work-items.ts";
 import { runEvents, runs } from "./work-runs.ts";
 import { dueTimes, schedules } from "./work-schedules.ts";
@@ -62,6 +63,7 @@ export function queries(
     workItems: workItems(database),
     instances: instances(database),
     plans: plans(database),
+    programs: programs(database),
     agents: agents(database),
     questions: questions(database),
     toolDrafts: toolDrafts(database),

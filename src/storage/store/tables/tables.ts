@@ -16,6 +16,7 @@ import type {
   WorkflowsTable,
 } from "./workflow.ts";
 import type { InstancesTable, WorkItemsTable } from "./durable.ts";
+import type { ProgramEntriesTable, ProgramsTable } from "./program.ts";
 import type { AssetsTable, MessagesTable, SessionsTable, TurnsTable } from "./conversation.ts";
 import type {
   CredentialsTable,
@@ -253,6 +254,8 @@ export interface Tables {
   due_times: DueTimesTable;
   work_items: WorkItemsTable;
   instances: InstancesTable;
+  programs: ProgramsTable;
+  program_entries: ProgramEntriesTable;
   plans: PlansTable;
   sessions: SessionsTable;
   messages: MessagesTable;
