@@ -1,8 +1,7 @@
-// Finds the owner of a waiting call: a run, an agent or another call. Once the owner has ended, the call must not go
+// Finds the owner of a waiting call: a run, an agent, a program or another call. Once the owner has ended, the call must not go
 // on. If an agent or a call works on another instance, only that instance may go on with it; a run takes the outcome
 // from the record, wherever it is driven.
 import { depthOf, type Call } from "../contract/call.ts";
-
 import type { RunRow, Store } from "../storage/store/store.ts";
 
 /** here: may go on with it; elsewhere: its own instance does; over: why nobody does. */
@@ -14,7 +13,7 @@ export type OwnerOf = (
 ) => Promise<Owner>;
 
 export function ownerFinder(
-  store: Pick<Store, "runs" | "agents" | "executions" | "turns">,
+  store: Pick<Store, "runs" | "agents" | "executions" | "turns" | "programs">,
   instanceId: string,
 ): OwnerOf {
   const at = (instance: string): Owner => (instance === instanceId ? "here" : "elsewhere");
@@ -52,6 +51,14 @@ export function ownerFinder(
         : { over: `the agent ${agentId} that asked has ended (${agent.status})` };
     }
     const parent = await store.executions.get(parentId);
+    const program = call.entry === "tool" ? await store.programs.get(who, parentId) : null;
+    if (program?.endedAt != null)
+      return { over: `the program ${program.id} it belongs to has ended` };
+    if (program && parent) {
+      // It takes the outcome from the record, wherever it goes on.
+      const above = await ownerOf(who, parent as Pick<Call, "entry" | "metadata">);
+      return typeof above === "object" ? above : "here";
+    }
     if (!parent) return { over: "the call it belongs to is gone" };
     if (parent.endTime === null) return at(parent.instanceId);
     // The parent answered that this call waits, so its own caller may still come for the result.

@@ -24,7 +24,7 @@ import { browserPower } from "../core/run/powers/browser.ts";
 import { namedByCapsules } from "../core/run/powers/capsule-models.ts";
 import { clockPower } from "../core/run/powers/clock.ts";
 import { openCompute } from "../core/run/powers/compute.ts";
-import { codePower } from "../core/run/powers/code.ts";
+import { codePrograms, PROGRAM_WORK } from "../core/run/powers/code.ts";
 import { createDocumentation, packagedDocs } from "../core/run/powers/documentation.ts";
 import { databasePower } from "../core/run/powers/database.ts";
 import { documentsPower } from "../core/run/powers/documents.ts";
@@ -56,6 +56,7 @@ import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/secrets/masker.ts";
 import { VERSION } from "../util/version.ts";
+import { ownerFinder } from "./call-owner.ts";
 import { openWork, type Work, type WorkParts } from "./work.ts";
 
 export interface PowersParts {
@@ -79,6 +80,7 @@ export interface PowersParts {
   readonly machine?: Machine | undefined;
   readonly tracing: Pick<Tracing, "client">;
   readonly work: WorkParts;
+  readonly serverSecret: string;
   readonly ids: Ids;
   readonly now: () => number;
   readonly log: {
@@ -159,6 +161,18 @@ async function openParts(
     log: p.log,
   });
   closing.defer(() => work.close());
+  const programs = codePrograms({
+    threads: snippets,
+    store: p.store,
+    engine: p.engine,
+    work: () => work.items,
+    callerAgain: p.work.callerAgain,
+    ownerOf: ownerFinder(p.store, p.work.instanceId),
+    onEnded: p.work.onEnded,
+    serverSecret: p.serverSecret,
+    ids: p.ids,
+    now: p.now,
+  });
   const clock = clockPower(p.now);
   const powersFor = nativePowers({
     ...work.sources,
@@ -175,7 +189,7 @@ async function openParts(
       now: p.now,
     }),
     engine: enginePower(p.engine, p.now, brings),
-    code: codePower(snippets),
+    code: programs.power,
     compute: compute.power,
     host: hostFor(p),
     clock: () => clock,
@@ -196,7 +210,21 @@ async function openParts(
     powersFor,
     effectOf,
     questions: work.questions,
-    work,
+    work: {
+      ...work,
+      approvalDecided(executionId) {
+        work.approvalDecided(executionId);
+        programs
+          .decided(executionId)
+          .catch((cause: unknown) =>
+            p.log.error({ err: cause }, "a program could not be told of a decision"),
+          );
+      },
+      start() {
+        work.items.serve(PROGRAM_WORK, programs.advance);
+        return work.start();
+      },
+    },
     assets,
     sandbox,
     holdFolder: hold,

@@ -33,6 +33,7 @@ import { RUN_ITEM, runItem } from "../agents/workflows/run/item.ts";
 import { createNotices } from "../agents/workflows/run/notices.ts";
 import { createWorkflows } from "../agents/workflows/workflows.ts";
 import { createEmbeddedWork } from "../work/embedded.ts";
+import type { Work as WorkPort } from "../work/work.ts";
 
 /** What only the composition root can give. */
 export interface WorkParts {
@@ -82,6 +83,8 @@ export interface Work {
   readonly sources: Pick<PowerSources, "workflows" | "agents">;
   readonly questions: Questions;
   readonly runs: RunControl;
+  /** Background work of other kinds. */
+  readonly items: Pick<WorkPort, "add" | "wake" | "serve">;
   readonly schedules: ScheduleControl;
   /** To be called for each call that has ended: where it is a step that waited for a person, its run goes on. */
   callEnded(call: Call, outcome: Outcome): void;
@@ -191,6 +194,7 @@ export async function openWork(p: WorkPowers): Promise<Work> {
       }),
     },
     questions,
+    items: work,
     schedules: createScheduleControl({ store, work, note: p.note, now }),
     runs: createRunControl({ store, wake: wakeRun, now }),
     callEnded(call, { endedAt }) {
