@@ -12,6 +12,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["contract", "util", "client"],
   ["telemetry"],
   ["storage"],
+  ["work"],
   ["tools"],
   ["reach"],
   ["governance"],

@@ -61,7 +61,10 @@ const EXPECTED: Record<Code, Record<string, Row>> = {
   NOT_FOUND: all("unknown workflow_not_found agent_not_found", GO_ON),
   METHOD_NOT_ALLOWED: all("method_not_allowed", GO_ON),
   CONFLICT: {
-    ...all("not_running already_exists idempotency_in_flight several_matches stale", GO_ON),
+    ...all(
+      "not_running not_waiting already_exists idempotency_in_flight several_matches stale",
+      GO_ON,
+    ),
     ...all(
       "mode_order phase_not_current approval_required result_not_kept still_running turn_in_progress session_ended",
       GO_ON,

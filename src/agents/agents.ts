@@ -81,7 +81,7 @@ export interface Agents {
   ): Promise<{ stopped: boolean; cancelledExecutions: number }>;
   /** Asks the model on behalf of a call, e.g. to split work; counted and recorded. Refuses where there is none. */
   ask(call: Call, signal: AbortSignal, request: GenerateRequest): Promise<Generated>;
-  recover(): Promise<number>;
+  recover(gone?: { readonly id: string; readonly begunUntil: number }): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -174,15 +174,16 @@ export function createAgents(p: AgentsPowers): Agents {
       p.onEnded();
       return { stopped: true, cancelledExecutions };
     },
-    async recover() {
-      const left = await p.agents.open({ instanceId: p.instanceId });
-      for (const { id } of left.filter((row) => !live.has(row.id)))
+    async recover({ id: instanceId, begunUntil } = { id: p.instanceId, begunUntil: Infinity }) {
+      const left = await p.agents.open({ instanceId });
+      const gone = left.filter((row) => !live.has(row.id) && row.startedAt <= begunUntil);
+      for (const { id } of gone)
         await p.agents.update(id, {
           status: "failed",
           lastEvent: "the server stopped while it worked; it is not known how far it came",
           endedAt: p.now(),
         });
-      return left.length;
+      return gone.length;
     },
     async close() {
       for (const { controller } of live.values()) controller.abort("shutdown");

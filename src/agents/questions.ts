@@ -13,6 +13,8 @@ export interface Questions {
     question: Pick<QuestionRow, "question" | "context" | "options">,
     waitMs: number,
   ): Promise<QuestionRow>;
+  /** Asks on behalf of a run, which reads the answer itself. A time: the person was asked too often until then. */
+  askForRun(row: QuestionRow): Promise<number | null>;
   /** One's own; administrators see those of the tenant. Looking at them shows them. */
   list(caller: Caller, filter: { state?: QuestionState; limit: number }): Promise<QuestionRow[]>;
   decide(caller: Caller, id: string, answer: string | null): Promise<QuestionRow>;
@@ -26,6 +28,10 @@ export interface QuestionsPowers {
   readonly questions: Store["questions"];
   /** The call that asked may have ended in a crash, which leaves the question behind. */
   readonly executions: Pick<Store["executions"], "get">;
+  /** Runs of workflows ask, too: such a question has the run's id in the place of the execution's. */
+  readonly runs: Pick<Store["runs"], "get">;
+  /** A run whose question was answered goes on. */
+  readonly wakeRun: (runId: string) => Promise<void>;
   /** Others may answer on other instances. */
   readonly shared: boolean;
   readonly ids: Ids;
@@ -106,6 +112,13 @@ export function createQuestions(p: QuestionsPowers): Questions {
       const ended = await p.questions.expire(row.id, Math.max(p.now(), row.expiresAt));
       return ended ?? (await p.questions.get(tenantId, row.id)) ?? latest;
     },
+    async askForRun(row) {
+      const busyFor = await askedTooOften(p.questions, row, p.now());
+      if (busyFor > 0) return p.now() + busyFor;
+      await p.questions.ask(row);
+      await p.note("question.asked", row, row);
+      return null;
+    },
     async list(caller, { state, limit }) {
       const mine = caller.role === "admin" ? {} : { userId: caller.userId };
       const rows = await p.questions.list(
@@ -119,15 +132,12 @@ export function createQuestions(p: QuestionsPowers): Questions {
     async decide(caller, id, answer) {
       const row = await visible(p.questions, caller, id);
       requireOption(row, answer);
-      const asker = row.state === "pending" ? await p.executions.get(row.executionId) : null;
-      if (asker && asker.endTime !== null) {
+      const ended = row.state === "pending" ? await endOfAsker(row, p) : null;
+      if (ended !== null) {
         await p.questions.expire(id, Math.max(p.now(), row.expiresAt));
-        throw new AppError(
-          "CONFLICT",
-          "not_running",
-          `question ${id}: the call that asked it has ended (${asker.status})`,
-          { remedy: "nothing is left to answer" },
-        );
+        throw new AppError("CONFLICT", "not_running", `question ${id}: ${ended}`, {
+          remedy: "nothing is left to answer",
+        });
       }
       const change = {
         state: answer === null ? "declined" : "answered",
@@ -145,6 +155,7 @@ export function createQuestions(p: QuestionsPowers): Questions {
         );
       await p.note(answer === null ? "question.declined" : "question.answered", caller, decided);
       waiting.get(id)?.();
+      if (isOfRun(decided)) await p.wakeRun(decided.executionId);
       return decided;
     },
     onAsked(listener) {
@@ -172,6 +183,20 @@ async function visible(
   });
 }
 
+const isOfRun = ({ executionId }: QuestionRow): boolean => executionId.startsWith("run_");
+
+/** Null as long as whoever asked is there. */
+async function endOfAsker(row: QuestionRow, p: QuestionsPowers): Promise<string | null> {
+  if (isOfRun(row)) {
+    const run = await p.runs.get(row, row.executionId);
+    return run && run.endedAt !== null ? `the run that asked it has ended (${run.status})` : null;
+  }
+  const asker = await p.executions.get(row.executionId);
+  return asker && asker.endTime !== null
+    ? `the call that asked it has ended (${asker.status})`
+    : null;
+}
+
 function requireOption(row: QuestionRow, answer: string | null): void {
   if (answer !== null && row.options !== null && !row.options.includes(answer)) {
     throw new AppError(
@@ -191,9 +216,19 @@ async function requireRate(
   who: Pick<Caller, "tenantId" | "userId">,
   now: number,
 ): Promise<void> {
-  const recent = await questions.list(who, PER_MINUTE);
+  const ms = await askedTooOften(questions, who, now);
+  if (ms > 0) throw tooMany(Math.ceil(ms / 1_000));
+}
+
+/** For how long yet; 0: they may be asked. */
+async function askedTooOften(
+  questions: Store["questions"],
+  { tenantId, userId }: Pick<Caller, "tenantId" | "userId">,
+  now: number,
+): Promise<number> {
+  const recent = await questions.list({ tenantId, userId }, PER_MINUTE);
   const oldest = recent.at(PER_MINUTE - 1)?.createdAt ?? -Infinity;
-  if (oldest > now - MINUTE_MS) throw tooMany(Math.ceil((oldest + MINUTE_MS - now) / 1_000));
+  return Math.max(0, oldest + MINUTE_MS - now);
 }
 
 function tooMany(retryAfterSeconds: number): AppError {

@@ -78,6 +78,7 @@ async function compose(
   reach.webhooks.start();
   await reach.upstream.start();
   await record.relay.start();
+  await reach.powers.work.start();
   storage.dataDir.announce(null);
 
   let closed: Promise<void> | null = null;

@@ -1,7 +1,8 @@
-// Finds the owner of a waiting call: a run, an agent or another call. Once the owner has ended, the call must not go
-// on. If the owner works on another instance, only that instance may go on with it.
+// Finds the owner of a waiting call: a run, an agent, a program or another call. Once the owner has ended, the call
+// must not continue. If an agent or a call works on another instance, only that instance may resume it; a run takes the
+// outcome from the record on any instance.
 import { depthOf, type Call } from "../contract/call.ts";
-import type { Store } from "../storage/store/store.ts";
+import type { RunRow, Store } from "../storage/store/store.ts";
 
 /** here: may resume it; elsewhere: its own instance does; over: why it can never be resumed. */
 export type CallOwner = "here" | "elsewhere" | { readonly over: string };
@@ -12,7 +13,7 @@ export type OwnerOf = (
 ) => Promise<CallOwner>;
 
 export function ownerFinder(
-  store: Pick<Store, "runs" | "agents" | "executions" | "turns">,
+  store: Pick<Store, "runs" | "agents" | "executions" | "turns" | "programs">,
   instanceId: string,
 ): OwnerOf {
   const at = (instance: string): CallOwner => (instance === instanceId ? "here" : "elsewhere");
@@ -25,17 +26,23 @@ export function ownerFinder(
       ? "here"
       : { over: `the turn ${turn.id} that asked has ended (${turn.status})` };
   };
+  const runOf = (who: Parameters<OwnerOf>[0], runId: unknown, parentId: string) =>
+    typeof runId === "string" ? store.runs.get(who, runId) : store.runs.ofExecution(who, parentId);
+  /** With all the runs above it. */
+  const ofRun = async (who: Parameters<OwnerOf>[0], run: RunRow): Promise<CallOwner> => {
+    if (run.endedAt !== null)
+      return { over: `the workflow run ${run.id} it belongs to has ended (${run.status})` };
+    const above = run.parentRunId === null ? null : await store.runs.get(who, run.parentRunId);
+    return above ? ofRun(who, above) : "here";
+  };
   const ownerOf: OwnerOf = async (who, call) => {
     if (call.entry === "chat") return turnOf(who, call);
     // Only inner calls have an owner: what a client claims in its metadata does not count.
     if (depthOf(call) === 0) return "here";
-    const { parentExecutionId, agentId } = call.metadata ?? {};
+    const { parentExecutionId, agentId, runId } = call.metadata ?? {};
     const parentId = typeof parentExecutionId === "string" ? parentExecutionId : "";
-    const run = call.entry === "workflow" ? await store.runs.ofExecution(who, parentId) : null;
-    if (run)
-      return run.endedAt === null
-        ? at(run.instanceId)
-        : { over: `the workflow run ${run.id} it belongs to has ended (${run.status})` };
+    const run = call.entry === "workflow" ? await runOf(who, runId, parentId) : null;
+    if (run) return ofRun(who, run);
     if (call.entry === "agent" && typeof agentId === "string") {
       const agent = await store.agents.get(who, agentId);
       if (!agent) return { over: `the agent ${agentId} that asked is gone` };
@@ -44,6 +51,14 @@ export function ownerFinder(
         : { over: `the agent ${agentId} that asked has ended (${agent.status})` };
     }
     const parent = await store.executions.get(parentId);
+    const program = call.entry === "tool" ? await store.programs.get(who, parentId) : null;
+    if (program?.endedAt != null)
+      return { over: `the program ${program.id} it belongs to has ended` };
+    if (program && parent) {
+      // It takes the outcome from the record, wherever it goes on.
+      const above = await ownerOf(who, parent as Pick<Call, "entry" | "metadata">);
+      return typeof above === "object" ? above : "here";
+    }
     if (!parent) return { over: "the call it belongs to is gone" };
     if (parent.endTime === null) return at(parent.instanceId);
     // The parent answered that this call waits, so its own caller may still come for the result.

@@ -104,6 +104,8 @@ function doorsOf(base: Base, parts: DoorParts): Doors {
     planStep: createPlanStep({ engine, log: record.log, toolsOn: settings.toolsOn }),
     chat: parts.chat,
     work: createWorkReading(store, record.masker),
+    runs: reach.powers.work.runs,
+    schedules: reach.powers.work.schedules,
     clientTaint: createClientTaint({
       governance: governance.governance,
       brings: (outcome) =>

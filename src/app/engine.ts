@@ -68,6 +68,7 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
       tools: () => links.breakers.get().figures(),
     }),
   );
+  const report = reportEnds(metrics, governance.mode);
   const engine = createEngine({
     registry,
     gate,
@@ -80,7 +81,10 @@ export function openEngine(base: Base, parts: EngineParts): OpenedEngine {
     active,
     approvals: approvals.approvals,
     metrics,
-    onEnded: reportEnds(metrics, governance.mode),
+    onEnded(call, outcome) {
+      report(call, outcome);
+      reach.powers.work.callEnded(call, outcome);
+    },
     observe: telemetry.observe,
     now,
     masker: record.masker,
@@ -114,7 +118,7 @@ const CANCELS = "cancels";
 
 function approvalsFor(base: Base, parts: EngineParts): ApprovalParts {
   const { config, store, dataDir, metrics, registry, validators, links, ids, now } = base;
-  const { record, governance, identity } = parts;
+  const { record, governance, identity, reach } = parts;
   const { masker, note, log, recovery } = record;
   return createApprovals({
     store,
@@ -140,7 +144,9 @@ function approvalsFor(base: Base, parts: EngineParts): ApprovalParts {
     previewOf: (call) => links.engine.get().preview(call),
     refuse: refuseHeld({ store, now, onRecorded: recovery.onRecorded, masker }),
     notify(what, row) {
-      if (what === "decided") countDecision(metrics, row);
+      if (what !== "decided") return;
+      countDecision(metrics, row);
+      reach.powers.work.approvalDecided(row.executionId);
     },
     report: (message, fields) => log.error(fields, message),
     cutToSize,

@@ -26,7 +26,7 @@ import { browserPower } from "../core/run/powers/browser.ts";
 import { namedByCapsules } from "../core/run/powers/capsule-models.ts";
 import { clockPower } from "../core/run/powers/clock.ts";
 import { openCompute } from "../core/run/powers/compute.ts";
-import { codePower } from "../core/run/powers/code.ts";
+import { codePrograms, PROGRAM_WORK } from "../core/run/powers/code.ts";
 import { createDocumentation, packagedDocs } from "../core/run/powers/documentation.ts";
 import { databasePower } from "../core/run/powers/database.ts";
 import { documentsPower } from "../core/run/powers/documents.ts";
@@ -59,7 +59,8 @@ import type { Ids } from "../util/ids.ts";
 import type { Masker } from "../util/secrets/masker.ts";
 import { VERSION } from "../util/version.ts";
 import { openTogether } from "./open-together.ts";
-import { openWork, type WorkParts } from "./work.ts";
+import { ownerFinder } from "./call-owner.ts";
+import { openWork, type Work, type WorkParts } from "./work.ts";
 
 export interface PowersParts {
   readonly config: Config;
@@ -82,6 +83,7 @@ export interface PowersParts {
   readonly machine?: Machine | undefined;
   readonly tracing: Pick<Tracing, "client">;
   readonly work: WorkParts;
+  readonly serverSecret: string;
   readonly ids: Ids;
   readonly now: () => number;
   readonly log: {
@@ -98,6 +100,11 @@ export interface OpenedPowers {
   readonly box: TestBox;
   /** Programs, always in the sandbox; drafted tools run there. */
   readonly process: ReturnType<typeof processPower>;
+  /** What goes on beside single calls: runs of workflows, their schedules. */
+  readonly work: Pick<
+    Work,
+    "runs" | "schedules" | "callEnded" | "approvalDecided" | "recoverLost" | "start"
+  >;
   readonly assets: Assets;
   /** What chat turns ask. */
   readonly model: AgentModel;
@@ -154,6 +161,18 @@ async function openParts(
     log: p.log,
   });
   closing.defer(() => work.close());
+  const programs = codePrograms({
+    threads: snippets,
+    store: p.store,
+    engine: p.engine,
+    work: () => work.items,
+    callerAgain: p.work.callerAgain,
+    ownerOf: ownerFinder(p.store, p.work.instanceId),
+    onEnded: p.work.onEnded,
+    serverSecret: p.serverSecret,
+    ids: p.ids,
+    now: p.now,
+  });
   const clock = clockPower(p.now);
   const powersFor = nativePowers({
     ...work.sources,
@@ -170,7 +189,7 @@ async function openParts(
       now: p.now,
     }),
     engine: enginePower(p.engine, p.now, brings),
-    code: codePower(snippets),
+    code: programs.power,
     compute: compute.power,
     host: hostFor(p),
     clock: () => clock,
@@ -194,6 +213,21 @@ async function openParts(
     drafts: work.drafts,
     box: work.box,
     process: machine.process,
+    work: {
+      ...work,
+      approvalDecided(executionId) {
+        work.approvalDecided(executionId);
+        programs
+          .decided(executionId)
+          .catch((cause: unknown) =>
+            p.log.error({ err: cause }, "a program could not be told of a decision"),
+          );
+      },
+      start() {
+        work.items.serve(PROGRAM_WORK, programs.advance);
+        return work.start();
+      },
+    },
     assets,
     sandbox,
     holdFolder: hold,

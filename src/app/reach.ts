@@ -116,7 +116,7 @@ async function modelsFor(
 }
 
 function powersOf(
-  { config, options, store, dataDir, registry, links, ids, now }: Base,
+  { config, options, store, dataDir, serverSecret, registry, links, ids, now }: Base,
   { record, telemetry, governance, identity, limits }: ReachParts,
   {
     egress,
@@ -140,6 +140,7 @@ function powersOf(
     logRing: record.logRing,
     masker: record.masker,
     machine: options.machine,
+    serverSecret,
     ids,
     now,
     log: record.log,

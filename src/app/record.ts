@@ -20,6 +20,7 @@ import { VERSION } from "../util/version.ts";
 import { SYSTEM, type Base, type RecordNote } from "./base.ts";
 import { createEventRelay, type EventRelay } from "./event-relay.ts";
 import { openLedger } from "./ledger.ts";
+import { openInstances, type Instances } from "./instances.ts";
 import { createLogging, type Logging } from "./logging.ts";
 import { recordLimits } from "./record-limits.ts";
 import { exhaustedBy } from "../util/exhaustion.ts";
@@ -36,6 +37,8 @@ export interface OpenedRecord extends Omit<Logging, "close"> {
   /** For executions whose end was not written: after a crash, or while the store was out. */
   readonly recovery: RecoverPowers;
   readonly lost: ReturnType<typeof lostEnds>;
+  /** Which instances are there, and what becomes of those that are not any more. */
+  readonly instances: Instances;
   /** The operating mode at the moment; NORMAL until `useMode`. */
   mode(): Mode;
   useMode(mode: ModeController): void;
@@ -74,7 +77,13 @@ export function openRecord(base: Base): OpenedRecord {
   };
   const recovery: RecoverPowers = { store, now, onRecorded };
   const lost = lostEnds(recovery);
-  const recorder = recorderFor(base, logging, later, { onRecorded, onEndLost: lost.add });
+  const instances = openInstances(base, log);
+  const { isOvertaken } = instances;
+  const recorder = recorderFor(base, logging, later, {
+    onRecorded,
+    onEndLost: lost.add,
+    isOvertaken,
+  });
   const note: RecordNote = (action, who, body) => recorder.note(action, who, body);
   const ledger = openLedger({
     store,
@@ -108,6 +117,7 @@ export function openRecord(base: Base): OpenedRecord {
     refusals,
     recovery,
     lost,
+    instances,
     mode: () => later.lastMode,
     useMode(mode) {
       later.mode = mode;
@@ -128,6 +138,7 @@ function recorderFor(
   listeners: {
     readonly onRecorded: (recorded: Recorded) => void;
     readonly onEndLost: (executionId: string) => void;
+    readonly isOvertaken: Instances["isOvertaken"];
   },
 ): Recorder {
   return createRecorder({

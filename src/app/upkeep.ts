@@ -4,6 +4,7 @@ import { SWEEP_EVERY_MS as APPROVALS_EVERY_MS } from "../governance/approvals/in
 import type { Base } from "./base.ts";
 import type { EngineParts, OpenedEngine } from "./engine.ts";
 import { filesWatch } from "./files-watch.ts";
+import type { LostInstance } from "./instances.ts";
 
 const FLUSH_EVERY_MS = 10_000;
 const REQUESTS_EVERY_MS = 1_000;
@@ -35,6 +36,24 @@ export async function recoverAfterCrash(base: Base, parts: UpkeepParts): Promise
   const questions = (await reach.powers.questions.recover()) + (await engine.approvals.closeOver());
   if (questions > 0) log.warn({ questions }, "closed questions and approvals of what has ended");
   await store.usage.releaseOrphans(dataDir.instanceId);
+  await record.instances.watch((gone) => closeLost(base, parts, gone));
+}
+
+/** What an instance left open that died: at once, so that nothing waits for it. */
+async function closeLost(base: Base, parts: UpkeepParts, gone: LostInstance): Promise<void> {
+  const { store } = base;
+  const { record, reach, engine } = parts;
+  const instanceId = gone.id;
+  const items = await store.workItems.free(instanceId);
+  const executions = await closeAfterCrash(record.recovery, instanceId, gone.begunUntil);
+  const agents = await reach.powers.work.recoverLost(gone);
+  await reach.powers.questions.recover();
+  await engine.approvals.closeOver();
+  await store.usage.releaseOrphans(instanceId);
+  record.log.warn(
+    { instanceId, seenAt: gone.seenAt, executions, agents, items },
+    "an instance is gone: closed what it left open",
+  );
 }
 
 export function startUpkeep({ config, dataDir, closing }: Base, parts: UpkeepParts): void {

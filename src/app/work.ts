@@ -4,7 +4,14 @@ import { coordinate } from "../agents/coordinate.ts";
 import { createDrafts, type Drafts } from "../agents/drafts/drafts.ts";
 import { createTestBox, type TestBox, type TestBoxPowers } from "../agents/drafts/test-box.ts";
 import { createQuestions, type Questions } from "../agents/questions.ts";
-import type { Caller, JsonObject, Mandate, Outcome } from "../contract/call.ts";
+import {
+  depthOf,
+  type Call,
+  type Caller,
+  type JsonObject,
+  type Mandate,
+  type Outcome,
+} from "../contract/call.ts";
 import type { TaintSource } from "../contract/taint.ts";
 import { agentsPower } from "../agents/power.ts";
 import { workflowsPower } from "../agents/workflows/power.ts";
@@ -15,8 +22,19 @@ import type { Action, Store } from "../storage/store/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Ids } from "../util/ids.ts";
 import { createPlans } from "../agents/workflows/plans.ts";
-import { createScheduler } from "../agents/workflows/scheduler.ts";
+import {
+  createScheduleControl,
+  type ScheduleControl,
+} from "../agents/workflows/schedules/control.ts";
+import { createScheduler } from "../agents/workflows/schedules/scheduler.ts";
+import { createRunControl, type RunControl } from "../agents/workflows/control.ts";
+import { recoverRuns } from "../agents/workflows/recover.ts";
+import { createDriver } from "../agents/workflows/run/driver.ts";
+import { RUN_ITEM, runItem } from "../agents/workflows/run/item.ts";
+import { createNotices } from "../agents/workflows/run/notices.ts";
 import { createWorkflows } from "../agents/workflows/workflows.ts";
+import { createEmbeddedWork } from "../work/embedded.ts";
+import type { Work as WorkPort } from "../work/work.ts";
 
 /** What only the composition root can give. */
 export interface WorkParts {
@@ -71,6 +89,18 @@ export interface Work {
   readonly questions: Questions;
   readonly drafts: Drafts;
   readonly box: TestBox;
+  readonly runs: RunControl;
+  /** Background work of other kinds. */
+  readonly items: Pick<WorkPort, "add" | "wake" | "serve">;
+  readonly schedules: ScheduleControl;
+  /** To be called for each call that has ended: where it is a step that waited for a person, its run goes on. */
+  callEnded(call: Call, outcome: Outcome): void;
+  /** To be called when a person has decided, or cannot any more, about the call that waits. */
+  approvalDecided(executionId: string): void;
+  /** Of an instance that is gone: its agents are closed, its runs go on. Answers how many agents. */
+  recoverLost(gone: { readonly id: string; readonly begunUntil: number }): Promise<number>;
+  /** From now on takes work; to be called once what a crash left open is closed. */
+  start(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -84,19 +114,19 @@ export async function openWork(p: WorkPowers): Promise<Work> {
   const background = (work: Promise<unknown>): void => {
     work.catch((cause: unknown) => p.log.error({ err: cause }, "background work failed"));
   };
-  const workflows = createWorkflows({
-    store,
-    engine,
-    callerAgain,
-    watch,
-    onEnded,
-    validate,
-    brings: p.brings,
+  const work = createEmbeddedWork({
+    items: store.workItems,
     instanceId,
-    ids,
     now,
-    background,
+    report: (message, fields) => p.log.error(fields, message),
   });
+  const notices = createNotices();
+  const wakeRun = (runId: string): Promise<void> => {
+    notices.nudge(runId);
+    return work.wake(runItem(runId));
+  };
+  const shared = { store, engine, callerAgain, work, notices, instanceId, ids, now, background };
+  const workflows = createWorkflows({ ...shared, validate, wake: wakeRun });
   const plans = createPlans({ plans: store.plans, ids, now });
   const agents = createAgents({
     agents: store.agents,
@@ -117,6 +147,8 @@ export async function openWork(p: WorkPowers): Promise<Work> {
   const questions = createQuestions({
     questions: store.questions,
     executions: store.executions,
+    runs: store.runs,
+    wakeRun,
     shared: store.shared,
     ids,
     now,
@@ -134,19 +166,33 @@ export async function openWork(p: WorkPowers): Promise<Work> {
     ids,
     now,
   });
-  const left = await workflows.recover();
-  if (left > 0) p.log.warn({ runs: left }, "closed workflow runs that a crash left open");
+  const advance = createDriver({
+    ...shared,
+    watch,
+    onEnded,
+    onStatus: ({ id, tenantId, userId, workflowId, executionId, status }) =>
+      background(
+        p.note(
+          "workflow.run",
+          { tenantId, userId },
+          { runId: id, workflowId, executionId, requester: userId, status },
+        ),
+      ),
+    tool: (name) => p.registry.get(name),
+    ask: (question) => questions.askForRun(question),
+    brings: p.brings,
+  });
   const leftAgents = await agents.recover();
   if (leftAgents > 0) p.log.warn({ agents: leftAgents }, "closed agents that a crash left open");
   const scheduler = createScheduler({
-    schedules: store.schedules,
-    workflows: store.workflows,
+    store,
+    work,
     engine,
     callerAgain,
+    ids,
     now,
     report: (message, fields) => p.log.error(fields, message),
   });
-  scheduler.start();
   const sweep = setInterval(
     () => background(store.memory.sweep(now() - KEPT_AFTER_EXPIRY_MS, SWEPT_AT_ONCE)),
     SWEEP_EVERY_MS,
@@ -167,11 +213,42 @@ export async function openWork(p: WorkPowers): Promise<Work> {
     questions,
     drafts,
     box,
+    items: work,
+    schedules: createScheduleControl({ store, work, note: p.note, now }),
+    runs: createRunControl({ store, wake: wakeRun, now }),
+    callEnded(call, { endedAt }) {
+      const runId = call.grant !== null && endedAt !== null ? runOf(call) : null;
+      if (runId !== null) background(wakeRun(runId));
+    },
+    approvalDecided(executionId) {
+      background(
+        store.executions.get(executionId).then((record) => {
+          const runId = record && runOf(record as Pick<Call, "entry" | "metadata">);
+          return runId === null ? undefined : wakeRun(runId);
+        }),
+      );
+    },
+    async recoverLost(gone) {
+      await recoverRuns({ store, work, instanceId: gone.id, now });
+      return agents.recover(gone);
+    },
+    async start() {
+      const left = await workflows.recover();
+      if (left > 0) p.log.warn({ runs: left }, "closed workflow runs that could not go on");
+      work.serve(RUN_ITEM, advance);
+      await scheduler.start();
+    },
     async close() {
       clearInterval(sweep);
-      await scheduler.close();
-      await workflows.close();
+      scheduler.close();
+      await work.close();
       await agents.close();
     },
   };
+}
+
+/** The run whose step the call is; what a client claims in its metadata does not count. */
+function runOf(call: Pick<Call, "entry" | "metadata">): string | null {
+  const runId = call.entry === "workflow" && depthOf(call) > 0 ? call.metadata?.["runId"] : null;
+  return typeof runId === "string" ? runId : null;
 }

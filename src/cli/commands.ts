@@ -72,6 +72,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/runs.ts"),
   },
   {
+    name: "schedules",
+    summary: "workflows by the clock: list, times, pause, resume, edit, remove",
+    load: () => import("./commands/schedules.ts"),
+  },
+  {
     name: "history",
     summary: "what was run: list, stats, and its rebuild from the log",
     load: () => import("./commands/history.ts"),

@@ -123,6 +123,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     { line: "servers import ~/.claude.json", about: "all servers of an AI client" },
     { line: "servers approve notes", about: "agree to the tools it offers" },
   ],
+  schedules: [
+    { line: "schedules list", about: "which workflows run by the clock, and when next" },
+    { line: "schedules pause sch_01k7", about: "run it no more for a while" },
+  ],
   webhooks: [
     { line: "webhooks add https://hooks.example/in --events 'approval.*'", about: "be notified" },
     { line: "webhooks deliveries wh_01k7 --state dead", about: "what did not arrive" },

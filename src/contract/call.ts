@@ -179,6 +179,11 @@ export type InnerEntry = "workflow" | "agent" | "chat" | "schedule" | "tool";
 
 /** What a door hands to the engine: wire words, nothing decided yet. */
 export interface CallRequest {
+  /**
+   * Of the execution, chosen and written down by whoever must find it again after a crash. Set by this server alone,
+   * never from a client's words.
+   */
+  readonly id?: string;
   /** As the caller spelt it: canonical, wire name or alias. */
   readonly name: string;
   readonly arguments?: JsonObject;
@@ -312,6 +317,7 @@ export interface CallParent extends Pick<Call, "sessionId" | "ip" | "trace" | "m
 
 type InnerRequest = Pick<
   CallRequest,
+  | "id"
   | "name"
   | "arguments"
   | "timeoutMs"
@@ -321,6 +327,7 @@ type InnerRequest = Pick<
   | "client"
   | "sharesSlot"
   | "taint"
+  | "idempotencyKey"
 > & { readonly metadata?: JsonObject };
 
 /**
@@ -357,6 +364,8 @@ export function innerRequest(
 
 const INNER: readonly Entry[] = ["workflow", "agent", "chat", "schedule", "tool"];
 
+export const isInnerEntry = (entry: Entry): entry is InnerEntry => INNER.includes(entry);
+
 /** What an agent started stays known as its work, however deep. */
 function agentOf(parent: CallParent): JsonObject {
   const { agentId, agentDepth } = depthOf(parent) > 0 ? (parent.metadata ?? {}) : {};
@@ -369,7 +378,7 @@ function agentOf(parent: CallParent): JsonObject {
 /** A depth that a client sends is ignored: only inner calls have one. */
 export function depthOf({ entry, metadata }: Pick<CallParent, "entry" | "metadata">): number {
   const depth = metadata?.["depth"];
-  return INNER.includes(entry) && typeof depth === "number" ? depth : 0;
+  return isInnerEntry(entry) && typeof depth === "number" ? depth : 0;
 }
 
 /** A tool throws it when it failed, but has something to show all the same. */

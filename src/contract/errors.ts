@@ -50,7 +50,7 @@ export const CODES = {
   NOT_FOUND: row(404, "NOT_FOUND", -32602, 3, SHOWN, "Not found", "unknown", "workflow_not_found", "agent_not_found"),
   METHOD_NOT_ALLOWED: row(405, "METHOD_NOT_SUPPORTED", -32601, 2, SHOWN, "This method is not offered here", "method_not_allowed"),
   CONFLICT: row(409, "CONFLICT", 409, 1, SHOWN, "The request conflicts with what exists",
-    "not_running", "already_exists", "idempotency_in_flight", "several_matches", "stale", "mode_order", "phase_not_current", "approval_required", "result_not_kept", "still_running", "turn_in_progress", "session_ended"),
+    "not_running", "not_waiting", "already_exists", "idempotency_in_flight", "several_matches", "stale", "mode_order", "phase_not_current", "approval_required", "result_not_kept", "still_running", "turn_in_progress", "session_ended"),
   PAYLOAD_TOO_LARGE: row(413, "PAYLOAD_TOO_LARGE", -32600, 2, SHOWN, "The body is too large", "body_too_large"),
   UNSUPPORTED_MEDIA_TYPE: row(415, "UNSUPPORTED_MEDIA_TYPE", -32600, 2, SHOWN, "The content type is not understood", "content_type"),
   UNPROCESSABLE: row(422, "UNPROCESSABLE_CONTENT", 422, 1, SHOWN, "The request does not fit an earlier one", "idempotency_mismatch"),

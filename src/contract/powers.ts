@@ -37,6 +37,7 @@ export interface ToolPowers {
 }
 export type PowerName = keyof ToolPowers;
 
+export type { ProgramHost } from "./powers/code.ts";
 export type { FileStat } from "./powers/files.ts";
 export type { Generated, ModelPower } from "./powers/model.ts";
 

@@ -2,10 +2,13 @@
 import type { Call, Mode } from "./call.ts";
 
 /** What a stage decides about: a Call, or (discovery, explain) the same without an execution. */
-export interface Subject extends Pick<
-  Call,
-  "caller" | "tool" | "requestedName" | "arguments" | "sessionId" | "ip" | "grant" | "taint"
-> {
+export interface Subject
+  extends
+    Pick<
+      Call,
+      "caller" | "tool" | "requestedName" | "arguments" | "sessionId" | "ip" | "grant" | "taint"
+    >,
+    Partial<Pick<Call, "entry" | "idempotencyKey">> {
   readonly action: "view" | "execute";
   /** The execution; null when nothing is executed. */
   readonly id: string | null;

@@ -3,6 +3,8 @@ import type { PlanStep } from "../agents/plan-step.ts";
 import type { Chat } from "../agents/chat/chat.ts";
 import type { AgentRecords } from "../agents/records/agent-records.ts";
 import type { DraftAdmin } from "../agents/drafts/draft-admin.ts";
+import type { RunControl } from "../agents/workflows/control.ts";
+import type { ScheduleControl } from "../agents/workflows/schedules/control.ts";
 import type { WorkReading } from "../agents/workflows/reading.ts";
 import type { Questions } from "../agents/questions.ts";
 import type {
@@ -74,6 +76,10 @@ export interface Doors {
   readonly chat: Chat;
   /** Workflows, runs and schedules, to be looked at. */
   readonly work: WorkReading;
+  /** What people ask of runs. */
+  readonly runs: RunControl;
+  /** What people do with schedules. */
+  readonly schedules: ScheduleControl;
   readonly clientTaint: ClientTaint;
   readonly assets: Assets;
   readonly webhooks: Webhooks;

@@ -87,7 +87,9 @@ import { getSettings } from "./api/settings.ts";
 import { endSignIn, listSignIns } from "./api/sign-ins.ts";
 import * as sessions from "./api/chat/sessions.ts";
 import * as turns from "./api/chat/turns.ts";
+import * as schedules from "./api/schedules.ts";
 import * as work from "./api/work.ts";
+import * as workflowRuns from "./api/workflow-runs.ts";
 import { endpoints } from "./api/index.ts";
 import { getTenant, updateTenant } from "./api/tenant.ts";
 import { getUsage, listPlans } from "./api/usage.ts";
@@ -307,7 +309,17 @@ const router = t.router({
     listWorkflows: query(work.listWorkflows),
     listRuns: query(work.listRuns),
     getRun: query(work.getRun),
-    listSchedules: query(work.listSchedules),
+    listRunEvents: query(workflowRuns.listRunEvents),
+    cancelRun: mutation(workflowRuns.cancelRun),
+    pauseRun: mutation(workflowRuns.pauseRun),
+    resumeRun: mutation(workflowRuns.resumeRun),
+    rerunRun: mutation(workflowRuns.rerunRun),
+    sendRunEvent: mutation(workflowRuns.sendRunEvent),
+    sendEvent: mutation(workflowRuns.sendEvent),
+    listSchedules: query(schedules.listSchedules),
+    changeSchedule: mutation(schedules.changeSchedule),
+    removeSchedule: mutation(schedules.removeSchedule),
+    listScheduleTimes: query(schedules.listScheduleTimes),
   }),
   assets: t.router({
     addAsset: mutation(assets.addAsset),

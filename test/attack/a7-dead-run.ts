@@ -1,4 +1,5 @@
-// A late yes to what has ended: by a kill, a stop or a cancel.
+// A late yes to what has ended: by a kill, a stop or a cancel. A workflow run outlives the server that drove it, so it has
+// ended only once somebody ended it, or a step of it was lost.
 import type { Attack, Case, Target } from "./attack.ts";
 import { member, revoke, start, within, type Member } from "./callers.ts";
 
@@ -53,6 +54,21 @@ const workflow = (steps: object[]) => async (target: Target, who: Member) => {
 };
 const through = (target: Target, who: Member) =>
   start(target, who, "system/call_tool", { name: "memory/clear", arguments: CLEARS });
+/** Ends every run of theirs. */
+const cancelRuns = async (target: Target, { key }: Member) => {
+  const { body: workflows } = await target.api("GET", "/workflows", { key });
+  for (const { id } of workflows.items as { id: string }[]) {
+    const { body: runs } = await target.api("GET", `/workflows/${id}/runs`, { key });
+    for (const run of runs.items as { id: string; endedAt: string | null }[]) {
+      if (run.endedAt === null)
+        await target.api("POST", `/workflow-runs/${run.id}/cancel`, { key, body: {} });
+      await within(10_000, async () => {
+        const { body } = await target.api("GET", `/workflow-runs/${run.id}`, { key });
+        return body.endedAt !== null;
+      });
+    }
+  }
+};
 const kill = (target: Target) => target.restart("SIGKILL");
 const stop = (target: Target) => target.restart("SIGTERM");
 const cancel = (target: Target, who: Member, outer: string) =>
@@ -64,14 +80,17 @@ const attack: Attack = {
   title: "a dead run's yes",
   settings: { "rateLimit.enabled": "false" },
   cases: [
-    late("a run that was killed", workflow(step()), kill),
-    late("a run that was killed at its second step", workflow([echo, ...step()]), kill),
+    late("a run that was cancelled", workflow(step()), cancelRuns),
+    late("a run that was cancelled at its second step", workflow([echo, ...step()]), cancelRuns),
     late(
-      "a run that goes on after errors, killed",
+      "a run that goes on after errors, cancelled",
       workflow(step({ continueOnError: true })),
-      kill,
+      cancelRuns,
     ),
-    late("a run whose step has a timeout, killed", workflow(step({ timeoutSeconds: 60 })), kill),
+    late("a run that was killed, then cancelled", workflow(step()), async (t, who) => {
+      await kill(t);
+      await cancelRuns(t, who);
+    }),
     late(
       "a run whose step calls through another tool, killed",
       workflow([
@@ -79,9 +98,16 @@ const attack: Attack = {
       ]),
       kill,
     ),
-    late("a run that was stopped with the server", workflow(step()), stop),
-    late("a run killed twice", workflow(step()), async (t) => {
-      await kill(t);
+    late(
+      "a run that was cancelled, then stopped with the server",
+      workflow(step()),
+      async (t, who) => {
+        await cancelRuns(t, who);
+        await stop(t);
+      },
+    ),
+    late("a run that was cancelled, then killed", workflow(step()), async (t, who) => {
+      await cancelRuns(t, who);
       await kill(t);
     }),
     late("a call within a call, killed", through, kill),

@@ -280,16 +280,13 @@ describe("code mode", { timeout: 60_000 }, () => {
   test("hidden and invented tools are alike to it; what needs a person does not run", async () => {
     const before = entered.length;
     const { result } = await code(
-      "const told = []; for (const name of ['memory_hidden', 'memory_nothing', 'shell_lever']) await call(name).catch((e) => told.push([e.code, e.reason, e.message.replace(name, 'NAME')])); return [told, (await tools.find('zanzibar')).tools.map((t) => t.name)]",
+      "const told = []; for (const name of ['memory_hidden', 'memory_nothing']) await call(name).catch((e) => told.push([e.code, e.reason, e.message.replace(name, 'NAME')])); return [told, (await tools.find('zanzibar')).tools.map((t) => t.name)]",
     );
-    const [[hiddenTool, invented, asks], found] = result.result;
+    const [[hiddenTool, invented], found] = result.result;
     expect(hiddenTool).toEqual(invented);
-    expect(asks).toMatchObject([
-      "CONFLICT",
-      "approval_required",
-      expect.stringContaining("nothing has run"),
-    ]);
     expect(found).toEqual(["shell_lever"]);
+    const asks = await code("return await call('shell_lever')");
+    expect(asks.result).toMatchObject({ suspended: { waitsFor: [{ tool: "shell/lever" }] } });
     expect(entered.length).toBe(before);
   });
 

@@ -308,7 +308,8 @@ describe.skipIf(!(server && redis)).each(GROUNDS)(
       );
       if (!row) throw new Error("no run");
       // As the recovery of a third instance would have left it.
-      await one.app.store.runs.update(row.id, { ...row, status: "failed", endedAt: Date.now() });
+      const { runs } = one.app.store;
+      await runs.update(row.id, row.fence, { ...row, status: "failed", endedAt: Date.now() });
       const late = await at(two, "POST", `/approvals/${steps[0].pendingApproval.id}/approve`, {});
       expect([late.status, JSON.stringify(late.body)]).toEqual([
         409,

@@ -12,6 +12,13 @@ export interface DryStep {
   readonly summary: string;
 }
 
+/** The gate is asked about calls; a wait is none. */
+const WAITS = {
+  time: "it waits until its time has come; no tool is called",
+  person: "it waits for a person's answer; no tool is called",
+  event: "it waits for an event; no tool is called",
+} as const;
+
 export async function dryRun(
   workflow: WorkflowRow,
   input: JsonObject,
@@ -20,12 +27,18 @@ export async function dryRun(
 ): Promise<DryStep[]> {
   const steps: DryStep[] = [];
   for (const step of workflow.steps) {
+    if (step.wait) {
+      steps.push({ id: step.id, tool: "wait", verdict: "allow", summary: WAITS[step.wait.kind] });
+      continue;
+    }
+    const name = step.tool ?? "workflow/execute";
     const open = referencesIn(step.input).some(
-      (one) => typeof one !== "string" && one.from === "step",
+      (one) => typeof one !== "string" && one.from !== "input",
     );
-    const args = open ? step.input : rendered(step.input, input);
-    const explained = await engine.explain(as, { name: step.tool, arguments: args });
-    steps.push({ id: step.id, tool: step.tool, ...verdictOf(explained, open) });
+    const own = open ? step.input : rendered(step.input, input);
+    const args = step.workflow === undefined ? own : { workflowId: step.workflow, input: own };
+    const explained = await engine.explain(as, { name, arguments: args });
+    steps.push({ id: step.id, tool: name, ...verdictOf(explained, open) });
   }
   return steps;
 }

@@ -3,7 +3,14 @@
 import type { Caller, Json } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import { userOf } from "../../core/record/history.ts";
-import type { Page, RunRow, ScheduleRow, Store, WorkflowRow } from "../../storage/store/store.ts";
+import type {
+  Page,
+  RunEvent,
+  RunRow,
+  ScheduleRow,
+  Store,
+  WorkflowRow,
+} from "../../storage/store/store.ts";
 import type { Masker } from "../../util/secrets/masker.ts";
 
 /** Whose, for administrators: a user, or `*`; absent: the caller's own. */
@@ -16,6 +23,12 @@ export interface WorkReading {
   listRuns(caller: Caller, workflowId: string, query: WorkQuery): Promise<RunRow[]>;
   /** Own, and to administrators anybody's of the tenant; NOT_FOUND otherwise. */
   getRun(caller: Caller, id: string): Promise<RunRow>;
+  /** The history of a run that the caller may see. */
+  listRunEvents(
+    caller: Caller,
+    id: string,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<RunEvent[]>;
   listSchedules(
     caller: Caller,
     query: WorkQuery & { readonly workflowId?: string },
@@ -23,7 +36,7 @@ export interface WorkReading {
 }
 
 export function createWorkReading(
-  { work }: Pick<Store, "work">,
+  { work, runEvents }: Pick<Store, "work" | "runEvents">,
   masker: Pick<Masker, "valueInSlices">,
 ): WorkReading {
   const scope = ({ role, tenantId, userId }: Caller) =>
@@ -39,6 +52,13 @@ export function createWorkReading(
     output: await masked(run.output),
     error: run.error && { ...run.error, message: String(await masked(run.error.message)) },
   });
+  const getRun: WorkReading["getRun"] = async (caller, id) => {
+    const run = await work.run(scope(caller), id);
+    if (run) return maskedRun(run);
+    throw new AppError("NOT_FOUND", "unknown", `Run '${id}' not found`, {
+      remedy: "list the runs of a workflow: GET /api/v1/workflows/{workflowId}/runs",
+    });
+  };
   return {
     async listWorkflows(caller, { userId, ...page }) {
       const rows = await work.workflows(whose(caller, userId), page);
@@ -55,12 +75,13 @@ export function createWorkReading(
       const rows = await work.runs({ ...whose(caller, userId), workflowId }, page);
       return Promise.all(rows.map(maskedRun));
     },
-    async getRun(caller, id) {
-      const run = await work.run(scope(caller), id);
-      if (run) return maskedRun(run);
-      throw new AppError("NOT_FOUND", "unknown", `Run '${id}' not found`, {
-        remedy: "list the runs of a workflow: GET /api/v1/workflows/{workflowId}/runs",
-      });
+    getRun,
+    async listRunEvents(caller, id, { after, limit }) {
+      await getRun(caller, id);
+      const events = await runEvents.page(id, after, limit);
+      return Promise.all(
+        events.map(async (event) => ({ ...event, body: await masked(event.body) })),
+      );
     },
     async listSchedules(caller, { userId, workflowId, ...page }) {
       const filter = { ...whose(caller, userId), ...(workflowId !== undefined && { workflowId }) };

@@ -1,97 +1,113 @@
-// Starts a run of a workflow and waits for it as long as its caller does; afterwards it goes on by itself.
+// Starts a run of a workflow and waits for it as long as its caller does. The run itself is stored, and goes on on
+// whichever instance takes it, whatever becomes of the call that started it.
 import {
-  limitWithin,
+  depthOf,
   mandateOf,
   type Call,
   type Caller,
   type CallParent,
   type JsonObject,
 } from "../../contract/call.ts";
-import { AppError, type Fault } from "../../contract/errors.ts";
-import type { RunRow, WorkflowRow } from "../../storage/store/store.ts";
-import { drive } from "./run.ts";
+import { AppError } from "../../contract/errors.ts";
+import {
+  AlreadyExists,
+  type RunRow,
+  type StepState,
+  type WorkflowRow,
+} from "../../storage/store/store.ts";
+import { waitAtMost } from "../../util/async/wait.ts";
+import { runItem } from "./run/item.ts";
 import type { WorkflowsPowers } from "./workflows.ts";
-
-/** Runs of this process by id. */
-export type OpenRuns = Map<
-  string,
-  { owner: string; controller: AbortController; ended: Promise<RunRow> }
->;
 
 export interface RunRequest {
   readonly workflow: WorkflowRow;
   readonly input: JsonObject;
   /** With whose rights. */
   readonly caller: Caller;
+  /** Steps that are taken over from an earlier run as they ended there. */
+  readonly taken?: ReadonlyMap<string, StepState>;
 }
 
-const MAX_OPEN_PER_CALLER = 20;
+/** Open ones of one owner: they cost little while they wait, but not nothing. */
+const MAX_OPEN_PER_CALLER = 200;
+/** How often the row of a run is read that another instance may drive. */
+const READ_EVERY_MS = 500;
 
 export async function startRun(
   call: Call,
   request: RunRequest,
   { signal, waitMs }: { readonly signal: AbortSignal; readonly waitMs: number },
-  open: OpenRuns,
   p: WorkflowsPowers,
 ): Promise<RunRow> {
-  const { workflow, caller } = request;
-  const owner = JSON.stringify([caller.tenantId, caller.userId]);
-  if ([...open.values()].filter((one) => one.owner === owner).length >= MAX_OPEN_PER_CALLER)
-    throw tooMany();
+  const { caller } = request;
+  if ((await p.store.runs.openOf(caller)) >= MAX_OPEN_PER_CALLER) throw tooMany();
   const row = rowOf(call, request, p);
-  await p.store.runs.create(row);
+  // Listened to before it begins: nothing of it is missed.
+  const { promise: told, resolve } = Promise.withResolvers<void>();
   let latest = row;
-  /** It waits for a person, or its caller has gone. */
-  const held = Promise.withResolvers<void>();
-  const controller = new AbortController();
-  const unwatch = p.watch(caller, (now) =>
-    now === null ? controller.abort("revoked") : undefined,
-  );
-  const ended = drive(
-    row,
-    {
-      workflow,
-      parent: parentOf(call),
-      caller,
-      signal: controller.signal,
-      outerLimit: limitWithin(call),
-      changed(run) {
-        latest = run;
-        if (run.status === "pending") held.resolve();
-      },
-    },
-    {
-      runs: p.store.runs,
-      engine: p.engine,
-      now: p.now,
-      brings: p.brings,
-      callerAgain: (who) => p.callerAgain(mandateOf(who)),
-    },
-  ).finally(() => {
-    unwatch();
-    open.delete(row.id);
-    p.onEnded();
-  });
-  open.set(row.id, { owner, controller, ended });
-  p.background(ended);
-  // Cancelling the call while it waits cancels the run; once the call was answered, the run stands alone.
+  const hear = (run: RunRow): void => {
+    latest = run;
+    if (isAnswer(run)) resolve();
+  };
+  const leave = p.notices.onChanged(row.id, hear);
   const onAbort = (): void => {
-    controller.abort(signal.reason);
-    held.resolve();
+    // A call that runs out of time, or stops with the server, leaves its run alone.
+    if (signal.reason !== "shutdown" && signal.reason !== "timeout")
+      p.background(cancelRun(row, p));
+    resolve();
   };
   signal.addEventListener("abort", onAbort, { once: true });
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, waitMs)));
   try {
-    await Promise.race([ended, held.promise, late]);
+    await create(row, p);
+    await p.work.add(runItem(row.id));
+    // The run of a step is waited for by its own run, that of a schedule by nobody.
+    const ms = row.parentRunId === null && row.startKey === null ? waitMs : 0;
+    for (const until = performance.now() + ms; !isAnswer(latest) && !signal.aborted;) {
+      const left = until - performance.now();
+      if (left <= 0) break;
+      await waitAtMost(told, p.store.shared ? Math.min(left, READ_EVERY_MS) : left, signal);
+      if (p.store.shared && !isAnswer(latest))
+        latest = (await p.store.runs.get(caller, row.id)) ?? latest;
+    }
+    return latest;
   } finally {
-    clearTimeout(timer);
+    leave();
     signal.removeEventListener("abort", onAbort);
   }
-  return latest;
 }
 
-function rowOf(call: Call, { workflow, input, caller }: RunRequest, p: WorkflowsPowers): RunRow {
+/** It has ended, or waits for a person. */
+const isAnswer = ({ status, endedAt }: RunRow): boolean =>
+  endedAt !== null || status === "pending" || status === "paused";
+
+/** Cancelling the call while it waits cancels the run; once the call was answered, the run stands alone. */
+async function cancelRun(row: RunRow, p: WorkflowsPowers): Promise<void> {
+  await p.store.runs.ask(row.id, "cancel", row.userId);
+  await p.wake(row.id);
+}
+
+async function create(row: RunRow, p: WorkflowsPowers): Promise<void> {
+  try {
+    await p.store.runs.create(row);
+  } catch (cause) {
+    if (!(cause instanceof AlreadyExists)) throw cause;
+    throw new AppError("CONFLICT", "already_exists", "this run was started in the same moment", {
+      remedy: "look at it with workflow/status",
+    });
+  }
+  const body = { workflowId: row.workflowId, version: row.version, executionId: row.executionId };
+  await p.store.runEvents.add(row.id, [{ at: row.startedAt, kind: "run.started", body }]);
+}
+
+function rowOf(
+  call: Call,
+  { workflow, input, caller, taken }: RunRequest,
+  p: WorkflowsPowers,
+): RunRow {
+  const { metadata } = call;
+  // Only this server says that a call is the step of a run.
+  const isChild = call.entry === "workflow" && depthOf(call) > 0 && metadata?.["child"] === true;
+  const parentRunId = isChild ? metadata["runId"] : null;
   return {
     id: p.ids.handle("run", p.now()),
     tenantId: caller.tenantId,
@@ -102,16 +118,24 @@ function rowOf(call: Call, { workflow, input, caller }: RunRequest, p: Workflows
     instanceId: p.instanceId,
     status: "running",
     input,
-    steps: workflow.steps.map(({ id }) => ({
-      id,
-      executionId: null,
-      status: "waiting",
-      ms: 0,
-    })),
+    steps: workflow.steps.map(
+      ({ id }) => taken?.get(id) ?? { id, executionId: null, status: "waiting", ms: 0 },
+    ),
     output: null,
     error: null,
     startedAt: p.now(),
     endedAt: null,
+    fence: 0,
+    mandate: mandateOf(caller),
+    parent: parentOf(call),
+    parentRunId: typeof parentRunId === "string" ? parentRunId : null,
+    wanted: null,
+    wantedBy: null,
+    // Only this server makes calls of schedules.
+    startKey:
+      call.entry === "schedule" && typeof metadata?.["startKey"] === "string"
+        ? metadata["startKey"]
+        : null,
   };
 }
 
@@ -124,40 +148,11 @@ const parentOf = ({ id, entry, sessionId, ip, trace, metadata }: Call): CallPare
   metadata,
 });
 
-/** Closes runs that a crash of this instance left open. */
-export async function recoverRuns(open: OpenRuns, p: WorkflowsPowers): Promise<number> {
-  const left = await p.store.runs.open({ instanceId: p.instanceId });
-  for (const run of left.filter(({ id }) => !open.has(id))) {
-    const steps = run.steps.map((step) =>
-      step.status === "running" || step.status === "pending"
-        ? { ...step, status: "failed" as const, error: CRASHED }
-        : step.status === "waiting"
-          ? { ...step, status: "skipped" as const }
-          : step,
-    );
-    await p.store.runs.update(run.id, {
-      ...run,
-      status: "failed",
-      steps,
-      error: CRASHED,
-      endedAt: p.now(),
-    });
-  }
-  return left.length;
-}
-
-const CRASHED: Fault = {
-  code: "OUTCOME_UNKNOWN",
-  reason: "crashed",
-  message: "the server stopped while it ran; it is not known how far it came",
-  remedy: "look at the executions of its steps before you run it again",
-};
-
 function tooMany(): AppError {
   return new AppError(
     "TOO_MANY_REQUESTS",
     "concurrency",
     `${MAX_OPEN_PER_CALLER} of your workflow runs are under way`,
-    { remedy: "wait for one of them to end", retryAfterSeconds: 5 },
+    { remedy: "wait for one of them to end, or cancel one", retryAfterSeconds: 5 },
   );
 }

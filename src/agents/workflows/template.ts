@@ -1,9 +1,12 @@
-// References in step inputs: {{input.x}} and {{steps.<id>.output.path}}. Values only; nothing is computed.
+// References in step inputs: {{input.x}}, {{steps.<id>.output.path}}, and in loops {{item}} and {{index}}. Values only;
+// nothing is computed.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 
 export type Reference =
   | { readonly from: "input"; readonly path: readonly string[]; readonly text: string }
+  | { readonly from: "item"; readonly path: readonly string[]; readonly text: string }
+  | { readonly from: "index"; readonly path: readonly string[]; readonly text: string }
   | {
       readonly from: "step";
       readonly step: string;
@@ -16,6 +19,8 @@ export interface Scope {
   readonly input: JsonObject;
   /** Outputs of the steps that have run. */
   readonly outputs: ReadonlyMap<string, Json>;
+  /** Of a loop: the item at hand and its place, from 0. */
+  readonly item?: { readonly value: Json; readonly index: number };
 }
 
 const MARK = /\{\{([^{}]*)\}\}/g;
@@ -28,10 +33,12 @@ export function parseReference(text: string): Reference | string {
   const bad = rest.find((part) => !PART.test(part));
   if (bad !== undefined) return `${JSON.stringify(text.trim())}: ${JSON.stringify(bad)} is no name`;
   if (from === "input" && rest.length > 0) return { from: "input", path: rest, text: text.trim() };
+  if (from === "item" || (from === "index" && rest.length === 0))
+    return { from, path: rest, text: text.trim() };
   const [step, output, ...path] = rest;
   if (from === "steps" && step !== undefined && output === "output")
     return { from: "step", step, path, text: text.trim() };
-  return `${JSON.stringify(text.trim())}: expected input.<name> or steps.<id>.output.<path>`;
+  return `${JSON.stringify(text.trim())}: expected input.<name>, steps.<id>.output.<path>, or in a loop item or index`;
 }
 
 /** Every reference inside a value, once however often it stands there; faults are texts. */
@@ -50,13 +57,27 @@ export function referencesIn(value: Json): (Reference | string)[] {
 
 /** Undefined when there is nothing. */
 export function lookUp(reference: Reference, scope: Scope): Json | undefined {
-  const root: Json | undefined =
-    reference.from === "input" ? scope.input : scope.outputs.get(reference.step);
-  return reference.path.reduce<Json | undefined>((value, part) => {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part))
-      return undefined;
-    return (value as JsonObject)[part];
-  }, root);
+  return reference.path.reduce<Json | undefined>(
+    (value, part) => {
+      if (typeof value !== "object" || value === null || !Object.hasOwn(value, part))
+        return undefined;
+      return (value as JsonObject)[part];
+    },
+    rootOf(reference, scope),
+  );
+}
+
+function rootOf(reference: Reference, { input, outputs, item }: Scope): Json | undefined {
+  switch (reference.from) {
+    case "input":
+      return input;
+    case "item":
+      return item?.value;
+    case "index":
+      return item?.index;
+    case "step":
+      return outputs.get(reference.step);
+  }
 }
 
 /** Thrown where a reference finds nothing. */

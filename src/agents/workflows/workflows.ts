@@ -1,31 +1,29 @@
-// Workflows of a caller: stored in versions, run in this process, by hand or by the clock.
+// Workflows of a caller: stored in versions, run step by step on whichever instance, by hand, by the clock or by events.
 import { createHash } from "node:crypto";
-import {
-  mandateOf,
-  type Call,
-  type Caller,
-  type JsonObject,
-  type Mandate,
-} from "../../contract/call.ts";
+import { mandateOf, type Call, type Caller, type JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import {
   AlreadyExists,
+  type CatchUp,
+  type Overlap,
   type RunRow,
   type Store,
   type WorkflowRow,
 } from "../../storage/store/store.ts";
 import type { Explained } from "../../contract/powers.ts";
 import type { Tool } from "../../contract/tool.ts";
-import type { Ids } from "../../util/ids.ts";
 import { canonicalJson } from "../../util/json/json.ts";
 import { nextTimes } from "./cron.ts";
 import { checkDefinition, type Checked, type Draft } from "./definition.ts";
 import { dryRun, type DryStep } from "./dry-run.ts";
 import { findWorkflow, notFound, requireInput, runAs } from "./lookup.ts";
-import type { RunPowers } from "./run.ts";
-import { recoverRuns, startRun, type OpenRuns } from "./start-run.ts";
+import { runBefore, stepsTaken, type Rerun } from "./rerun.ts";
+import type { DriverPowers, StepEngine } from "./run/context.ts";
+import { recoverRuns } from "./recover.ts";
+import { scheduleItem } from "./schedules/item.ts";
+import { startRun } from "./start-run.ts";
 
-export interface WorkflowEngine extends ReturnType<RunPowers["engine"]> {
+export interface WorkflowEngine extends StepEngine {
   explain(
     caller: Caller,
     request: { name: string; arguments?: JsonObject },
@@ -33,26 +31,19 @@ export interface WorkflowEngine extends ReturnType<RunPowers["engine"]> {
   discover(caller: Caller): Promise<readonly Tool[]>;
 }
 
-export interface WorkflowsPowers {
-  readonly store: Pick<Store, "workflows" | "runs" | "schedules">;
+export interface WorkflowsPowers extends Pick<
+  DriverPowers,
+  "callerAgain" | "work" | "notices" | "instanceId" | "ids" | "now" | "background"
+> {
+  readonly store: Pick<Store, "workflows" | "runs" | "runEvents" | "schedules" | "shared">;
   readonly engine: () => WorkflowEngine;
-  readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
-  /** Reports (null) that the rights of the caller have ended; the returned function stops watching. */
-  readonly watch: (caller: Caller, changed: (now: Caller | null) => void) => () => void;
-  /** Called for each run that has ended, once that is written. */
-  readonly onEnded: () => void;
+  /** Whoever drives the run looks at it again. */
+  readonly wake: (runId: string) => Promise<void>;
   /** Null when the value fits the schema. */
   readonly validate: (
     schema: JsonObject,
     value: JsonObject,
   ) => readonly { path: string; message: string }[] | null;
-  /** Content from outside that an outcome brings along. */
-  readonly brings: RunPowers["brings"];
-  readonly instanceId: string;
-  readonly ids: Ids;
-  readonly now: () => number;
-  /** The one place for work nobody waits for. */
-  readonly background: (work: Promise<unknown>) => void;
 }
 
 export interface Workflows {
@@ -64,7 +55,7 @@ export interface Workflows {
   execute(
     call: Call,
     signal: AbortSignal,
-    request: { workflowId: string; input: JsonObject; version?: number },
+    request: { workflowId: string; input: JsonObject; version?: number; rerun?: Rerun },
     waitMs: number,
   ): Promise<RunRow>;
   dryRun(
@@ -79,6 +70,8 @@ export interface Workflows {
       timezone: string;
       enabled: boolean;
       input: JsonObject;
+      catchUp: CatchUp;
+      overlap: Overlap;
     },
   ): Promise<{ id: string; next: number[] }>;
   status(caller: Caller, which: { executionId: string } | { runId: string }): Promise<RunRow>;
@@ -87,22 +80,22 @@ export interface Workflows {
     search: string,
     page: { limit: number; offset: number },
   ): ReturnType<Store["workflows"]["list"]>;
-  /** Runs a crash left open: nobody knows how far they came. */
+  /** What a crash of this instance left open goes on; answers how many cannot, and were closed. */
   recover(): Promise<number>;
-  /** Cancels what runs and waits until that is recorded. */
-  close(): Promise<void>;
 }
 
 const SHOWN_TIMES = 3;
 
 export function createWorkflows(p: WorkflowsPowers): Workflows {
-  const open: OpenRuns = new Map();
   const find = (caller: Caller, idOrName: string, version?: number): Promise<WorkflowRow> =>
     findWorkflow(p.store.workflows, caller, idOrName, version ?? null);
 
   return {
     async create(caller, draft) {
-      const checked = await checkDefinition(draft, await p.engine().discover(caller));
+      const checked = await checkDefinition(draft, {
+        visible: await p.engine().discover(caller),
+        named: (name) => p.store.workflows.named(caller, name),
+      });
       const former = await p.store.workflows.named(caller, draft.name);
       const { tenantId, userId } = caller;
       const row: WorkflowRow = {
@@ -133,13 +126,17 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
       return { id: row.id, version: row.version, risk: row.risk, warnings: checked.warnings };
     },
 
-    async execute(call, signal, { workflowId, input, version }, waitMs) {
+    async execute(call, signal, { workflowId, input, version, rerun }, waitMs) {
       if (signal.aborted)
         throw new AppError("CANCELLED", "user", "the call was cancelled before the run began");
-      const workflow = await find(call.caller, workflowId, version);
+      const former = rerun && (await runBefore(call.caller, rerun, p.store));
+      const workflow = former
+        ? await find(call.caller, former.workflowId, former.version)
+        : await find(call.caller, workflowId, version);
       requireInput(workflow, input, p.validate);
       const caller = await runAs(call.caller, workflow, p.callerAgain);
-      return startRun(call, { workflow, input, caller }, { signal, waitMs }, open, p);
+      const taken = former && rerun ? { taken: stepsTaken(workflow, former, rerun) } : {};
+      return startRun(call, { workflow, input, caller, ...taken }, { signal, waitMs }, p);
     },
 
     async dryRun(caller, { workflowId, input, version }) {
@@ -148,7 +145,7 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
       return dryRun(workflow, input, await runAs(caller, workflow, p.callerAgain), p.engine());
     },
 
-    async schedule(caller, { workflowId, cron, timezone, enabled, input }) {
+    async schedule(caller, { workflowId, cron, timezone, enabled, input, catchUp, overlap }) {
       const workflow = await find(caller, workflowId);
       requireInput(workflow, input, p.validate);
       const next = nextTimes(cron, timezone, p.now(), SHOWN_TIMES);
@@ -171,7 +168,10 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
         mandate: mandateOf(caller),
         version: workflow.version,
         pin: pinOf(workflow),
+        catchUp,
+        overlap,
       });
+      await p.work.add(scheduleItem(saved.id));
       return { id: saved.id, next };
     },
 
@@ -190,12 +190,7 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
 
     list: (caller, search, page) => p.store.workflows.list(caller, search, page),
 
-    recover: () => recoverRuns(open, p),
-
-    async close() {
-      for (const { controller } of open.values()) controller.abort("shutdown");
-      await Promise.allSettled([...open.values()].map(({ ended }) => ended));
-    },
+    recover: () => recoverRuns(p),
   };
 }
 

@@ -7,14 +7,7 @@ export interface WorkflowsPower {
     name: string;
     description: string;
     trigger: "manual" | "scheduled" | "webhook" | "event";
-    steps: readonly {
-      id?: string;
-      tool: string;
-      input: JsonObject;
-      if?: string;
-      continueOnError: boolean;
-      timeoutSeconds?: number;
-    }[];
+    steps: readonly StepDraft[];
     inputSchema?: JsonObject;
   }): Promise<{
     workflowId: string;
@@ -23,7 +16,12 @@ export interface WorkflowsPower {
     warnings: string[];
   }>;
   /** Answers when the run has ended, waits for a person, or the call's time is nearly over; then the run continues. */
-  execute(request: { workflowId: string; input: JsonObject; version?: number }): Promise<RunView>;
+  execute(request: {
+    workflowId: string;
+    input: JsonObject;
+    version?: number;
+    rerun?: { runId: string; fromStep: string };
+  }): Promise<RunView>;
   /** What the gate would say to each step; nothing runs. */
   dryRun(request: {
     workflowId: string;
@@ -38,6 +36,8 @@ export interface WorkflowsPower {
     timezone: string;
     enabled: boolean;
     input: JsonObject;
+    catchUp: "skip" | "once" | "all";
+    overlap: "skip" | "queue" | "allow";
   }): Promise<{ scheduleId: string; next: number[] }>;
   status(which: { executionId: string } | { runId: string }): Promise<RunView>;
   list(
@@ -62,9 +62,36 @@ export interface WorkflowsPower {
   advancePhase(step: { phaseId: number; outcome: string; succeeded: boolean }): Promise<PlanView>;
 }
 
+/** Exactly one of tool, workflow and wait. */
+export interface StepDraft {
+  readonly id?: string;
+  readonly tool?: string;
+  readonly workflow?: string;
+  readonly wait?:
+    | { readonly kind: "time"; readonly seconds?: number; readonly until?: string }
+    | {
+        readonly kind: "person";
+        readonly question: string;
+        readonly options?: readonly string[];
+        readonly expiresSeconds: number;
+      }
+    | { readonly kind: "event"; readonly name: string; readonly timeoutSeconds: number };
+  readonly input: JsonObject;
+  readonly if?: string;
+  readonly continueOnError: boolean;
+  readonly timeoutSeconds?: number;
+  readonly needs?: readonly string[];
+  readonly retry?: { readonly attempts: number; readonly delaySeconds: number };
+  readonly forEach?: {
+    readonly items: string;
+    readonly maxItems: number;
+    readonly concurrency: number;
+  };
+}
+
 export interface RunView {
   readonly runId: string;
-  readonly status: "running" | "pending" | "success" | "failed" | "cancelled";
+  readonly status: "running" | "pending" | "paused" | "success" | "failed" | "cancelled";
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly steps: readonly StepView[];
@@ -81,6 +108,13 @@ export interface StepView {
   readonly ms: number;
   readonly error?: Fault;
   readonly pendingApproval?: { readonly id: string; readonly expiresAt: string };
+  readonly attempt?: number;
+  /** When a wait, or the pause before another attempt, is over. */
+  readonly wakeAt?: number;
+  readonly childRunId?: string;
+  readonly questionId?: string;
+  /** The event it waits for. */
+  readonly eventName?: string;
 }
 
 export interface PlanView {

@@ -1,5 +1,11 @@
 // Makes a Call from a request: id, trace, the tool of that name, and the deadline.
-import type { Call, Caller, CallRequest, JsonObject } from "../../contract/call.ts";
+import {
+  isInnerEntry,
+  type Call,
+  type Caller,
+  type CallRequest,
+  type JsonObject,
+} from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { Governance } from "../../governance/rules/governance.ts";
 import { translate } from "../../tools/aliases.ts";
@@ -46,7 +52,7 @@ export function openCall(
   const tool = known && p.governance.asGoverned(known, meant.arguments);
   const startedAt = p.now();
   const call: Omit<Call, "signal"> = {
-    id: p.ids.execution(startedAt),
+    id: idOf(request) ?? p.ids.execution(startedAt),
     action: "execute",
     caller,
     requestedName: request.name,
@@ -68,6 +74,10 @@ export function openCall(
   if (taint === undefined || taint.length === 0) return call;
   return { ...call, taint, metadata: { ...metadata, taint: taint.map((one) => ({ ...one })) } };
 }
+
+/** An id from a door is ignored: only calls that this server makes itself have an id beforehand. */
+const idOf = ({ entry, id }: CallRequest): string | undefined =>
+  isInnerEntry(entry) ? id : undefined;
 
 /** The record must not contain taint that a client made up: only this server sets it. */
 function withoutTaint(metadata: JsonObject | null): JsonObject | null {

@@ -63,8 +63,9 @@ async function recordRefusal(
   try {
     const limit = isCallersFault(refusal) ? p.refusals.next(call.caller, call.ip) : null;
     const outcome = limit ? refusedOutcome(call, NO_GATES, limit.fault, p.now()) : refusal;
-    // An earlier answer, a held call and a call that another instance runs are on record already.
-    const isRecorded = outcome.replayed || outcome.status === "pending" || isUsed(outcome);
+    // An earlier answer, a held call and a call that another instance runs are on record already, or will be.
+    const isRecorded =
+      outcome.replayed || outcome.status === "pending" || isUsed(outcome) || isBegun(outcome);
     if (!isRecorded && limit?.recorded !== false) await p.recorder.refuse(call, outcome);
     return announced(call, outcome, observer, p);
   } catch (cause) {
@@ -80,6 +81,10 @@ function announced(call: Call, outcome: Outcome, observer: CallObserver, p: Engi
   observer.ended(outcome);
   return outcome;
 }
+
+/** Another begins it, or has begun it, under the very same id. */
+const isBegun = ({ error }: Outcome): boolean =>
+  error?.code === "CONFLICT" && error.reason === "still_running";
 
 /** Only what the caller did wrong counts towards the limit of refusals; other limits have answers of their own. */
 const isCallersFault = ({ error, replayed }: Outcome): boolean =>

@@ -32,7 +32,7 @@ export function createIdempotency(
       // A call that waits for a person is answered with its present state.
       const waits = record?.status === "pending" && record.approvalId !== null;
       if (record === null || (record.endTime === null && !waits))
-        throw inFlight(earlier.executionId);
+        throw inFlight(earlier.executionId, call);
       return whole(record);
     },
     async reserve(call) {
@@ -46,7 +46,7 @@ export function createIdempotency(
       const earlier = await store.idempotency.reserve(row);
       if (earlier === null) return;
       assertSame(call, earlier.requestHash);
-      throw inFlight(earlier.executionId);
+      throw inFlight(earlier.executionId, call);
     },
     release: (call) =>
       store.idempotency.release({ scope: scopeOf(call), key: keyOf(call), executionId: call.id }),
@@ -84,10 +84,11 @@ function assertSame(call: Call, earlierHash: string): void {
   );
 }
 
-function inFlight(executionId: string): AppError {
+/** The server itself may ask again under the id that it chose: that is no other call. */
+function inFlight(executionId: string, { id }: Call): AppError {
   return new AppError(
     "CONFLICT",
-    "idempotency_in_flight",
+    executionId === id ? "still_running" : "idempotency_in_flight",
     `the request with this key is still running as ${executionId}`,
     {
       remedy: `ask for its status: GET /api/v1/executions/${executionId}`,

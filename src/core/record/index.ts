@@ -78,6 +78,11 @@ export interface RecorderPowers {
   readonly onFailed: (cause: unknown) => void;
   /** Called for an execution whose end could not be written. */
   readonly onEndLost?: (executionId: string) => void;
+  /**
+   * Asked once an end is durable: whether another instance had closed the execution before. Undefined: surely not, as
+   * nearly always.
+   */
+  readonly isOvertaken?: (executionId: string) => Promise<boolean> | undefined;
   /** Called for each event once it is durable. */
   readonly onRecorded: (recorded: Recorded) => void;
 }
@@ -90,15 +95,25 @@ const END_ACTION: Record<"success" | "failed" | "cancelled", Action> = {
 
 const ENDS: readonly Action[] = Object.values(END_ACTION);
 
+const isEnd = (event: LogEvent): event is LogEvent & { readonly executionId: string } =>
+  event.executionId !== null && ENDS.includes(event.action);
+
 export function createRecorder(p: RecorderPowers): Recorder {
   const append = (event: LogEvent, known?: EventFacts): Promise<void> =>
     p.log.append(event, known).then(
-      (seq) => p.onRecorded({ seq, event, known }),
+      (seq) => {
+        const overtaken = isEnd(event) ? p.isOvertaken?.(event.executionId) : undefined;
+        if (!overtaken) return p.onRecorded({ seq, event, known });
+        return overtaken.then((is) => {
+          if (is) throw overtakenEnd();
+          p.onRecorded({ seq, event, known });
+        });
+      },
       (cause: unknown) => failed(event, cause),
     );
   const failed = (event: LogEvent, cause: unknown): never => {
     p.onFailed(cause);
-    if (event.executionId !== null && ENDS.includes(event.action)) p.onEndLost?.(event.executionId);
+    if (isEnd(event)) p.onEndLost?.(event.executionId);
     throw unrecordable(cause);
   };
   /** Without it the end still counts: a request for the result is answered that it was not kept. */
@@ -326,6 +341,16 @@ function endBody(
 function unlessEmpty<T extends object>(value: T): T | undefined {
   for (const _key in value) return value;
   return undefined;
+}
+
+/** The first end counts, and nobody may be told another one. */
+function overtakenEnd(): AppError {
+  return new AppError(
+    "OUTCOME_UNKNOWN",
+    "crashed",
+    "another instance took this one for dead, and closed the execution before it ended here",
+    { remedy: "check the tool's effect before you run it again" },
+  );
 }
 
 function unrecordable(cause: unknown): AppError {

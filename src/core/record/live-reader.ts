@@ -9,6 +9,7 @@ import {
   isAmong,
   MODE_ACTIONS,
   QUESTION_ACTIONS,
+  RUN_ACTIONS,
   type Audience,
 } from "../../storage/events/announcements.ts";
 import type { Recorded } from "./index.ts";
@@ -103,7 +104,7 @@ const filterOf = ({ caller: { tenantId, userId }, everyone }: LiveReader) => ({
   tenantId,
   actor: userId,
   everyActor: everyone,
-  tenantActions: [...APPROVAL_ACTIONS, ...QUESTION_ACTIONS],
+  tenantActions: [...APPROVAL_ACTIONS, ...QUESTION_ACTIONS, ...RUN_ACTIONS],
   anyTenantActions: MODE_ACTIONS,
 });
 

@@ -7,6 +7,7 @@ import {
   isAnnounced,
   MODE_ACTIONS,
   QUESTION_ACTIONS,
+  RUN_ACTIONS,
 } from "../../storage/events/announcements.ts";
 import type { Store } from "../../storage/store/store.ts";
 import type { Recorded } from "./index.ts";
@@ -80,7 +81,12 @@ export function createLive(log: Store["log"]): LivePublisher {
 
   async function readAnnounced(): Promise<void> {
     const head = await log.head();
-    const anyTenantActions = [...MODE_ACTIONS, ...APPROVAL_ACTIONS, ...QUESTION_ACTIONS];
+    const anyTenantActions = [
+      ...MODE_ACTIONS,
+      ...APPROVAL_ACTIONS,
+      ...QUESTION_ACTIONS,
+      ...RUN_ACTIONS,
+    ];
     // The first time only learns where the log stands: what is there already was sent before this start.
     const take = readTo === null ? remember : announce;
     let from = Math.max(0, (readTo ?? head) - LOOK_BACK);

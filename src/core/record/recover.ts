@@ -8,9 +8,18 @@ export interface RecoverPowers {
   readonly onRecorded: (recorded: Recorded) => void;
 }
 
-/** At start: everything this instance began and did not end. */
-export async function closeAfterCrash(p: RecoverPowers, instanceId: string): Promise<number> {
-  return closeAll(p, await p.store.executions.open({ instanceId }), "crashed");
+/** Everything an instance began, at most at `begunUntil`, and did not end: at its start, or when it was lost. */
+export async function closeAfterCrash(
+  p: RecoverPowers,
+  instanceId: string,
+  begunUntil = Infinity,
+): Promise<number> {
+  const open = await p.store.executions.open({ instanceId });
+  return closeAll(
+    p,
+    open.filter(({ startTime }) => startTime <= begunUntil),
+    "crashed",
+  );
 }
 
 /** At intervals: rows of any instance that are past every deadline; `isActive` keeps our own running ones out. */

@@ -1,6 +1,6 @@
 // What an approval is bound to: who, which tool as it is pinned, exactly these arguments, under this policy.
 import { createHash } from "node:crypto";
-import { narrowingOf, type Caller, type JsonObject } from "../../contract/call.ts";
+import { isInnerEntry, narrowingOf, type Caller, type JsonObject } from "../../contract/call.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import type { Subject } from "../../contract/subject.ts";
 import type { Tool } from "../../contract/tool.ts";
@@ -21,6 +21,8 @@ export interface Narrowed extends BoundCall {
   readonly narrowing: string;
   /** An approval does not cover the same call of a caller that has read content from outside. */
   readonly tainted: boolean;
+  /** The key under which this server itself makes the call: a yes is for that one call, not for one that is equal. */
+  readonly ownKey: string | null;
 }
 
 /** The part of a call that an approval is about. */
@@ -29,9 +31,19 @@ export interface BoundSubject {
   readonly tool: Tool | null;
   readonly arguments: JsonObject;
   readonly taint?: Subject["taint"];
+  readonly entry?: Subject["entry"];
+  readonly idempotencyKey?: Subject["idempotencyKey"];
 }
 
-export function boundOf({ caller, tool, taint }: BoundSubject, policyVersion: string): Narrowed {
+/** Clients choose their keys anew when they try again; what this server makes under a key is one call. */
+export const ownKeyOf = ({
+  entry,
+  idempotencyKey,
+}: Pick<BoundSubject, "entry" | "idempotencyKey">): string | null =>
+  entry !== undefined && isInnerEntry(entry) ? (idempotencyKey ?? null) : null;
+
+export function boundOf(subject: BoundSubject, policyVersion: string): Narrowed {
+  const { caller, tool, taint } = subject;
   return {
     tenantId: caller.tenantId,
     requester: caller.userId,
@@ -42,6 +54,7 @@ export function boundOf({ caller, tool, taint }: BoundSubject, policyVersion: st
     policyVersion,
     narrowing: narrowingOf(caller),
     tainted: taint !== undefined,
+    ownKey: ownKeyOf(subject),
   };
 }
 
@@ -59,6 +72,7 @@ export function bindingOf(bound: Narrowed, args: JsonObject): string {
     policyVersion,
     narrowing,
     ...(bound.tainted ? { tainted: true } : {}),
+    ...(bound.ownKey === null ? {} : { key: bound.ownKey }),
     arguments: args,
   });
   return createHash("sha256").update(text).digest("hex");
@@ -82,8 +96,8 @@ export function differences(
   if (now.toolName !== row.toolName || now.toolPin !== row.toolPin) changed.push("tool");
   // The row keeps no arguments in the clear: they are the same when they give the same hash with everything else as
   // it was.
-  const { narrowing, tainted } = now;
-  if (bindingOf({ ...row, narrowing, tainted }, subject.arguments) !== row.binding)
+  const { narrowing, tainted, ownKey } = now;
+  if (bindingOf({ ...row, narrowing, tainted, ownKey }, subject.arguments) !== row.binding)
     changed.push("arguments");
   if (now.policyVersion !== row.policyVersion) changed.push("policy");
   return changed;

@@ -4,7 +4,7 @@ import { AppError } from "../../contract/errors.ts";
 import { taintIn } from "../../contract/taint.ts";
 import type { ApprovalRow } from "../../storage/store/store.ts";
 import { canonicalJson } from "../../util/json/json.ts";
-import { bindingOf } from "./binding.ts";
+import { bindingOf, ownKeyOf } from "./binding.ts";
 import type { ApprovalPowers } from "./powers.ts";
 import { type Seal, sealedIn } from "./seal.ts";
 import { unmask } from "./unmask.ts";
@@ -56,6 +56,7 @@ export async function editOf(
         ...row,
         narrowing: narrowingOf(call.mandate as Mandate),
         tainted: taintIn(call.metadata).length > 0,
+        ownKey: ownKeyOf(call),
       },
       args,
     ),

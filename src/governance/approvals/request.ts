@@ -138,7 +138,12 @@ function withTaint(asks: Asks, taint: readonly Taint[]): Asks {
 const sourcesOf = (taint: readonly Taint[], masker: Pick<ApprovalPowers["masker"], "text">) =>
   taint.map(({ from, tool, reader }) => ({ from: masker.text(from), tool, reader }));
 
-function rowOf({ narrowing: _narrowing, tainted: _tainted, ...bound }: Narrowed): BoundCall {
+function rowOf({
+  narrowing: _narrowing,
+  tainted: _tainted,
+  ownKey: _ownKey,
+  ...bound
+}: Narrowed): BoundCall {
   return bound;
 }
 

@@ -1,5 +1,5 @@
 // The thread of one program: an interpreter in WebAssembly that has nothing of Node, and three functions that lead
-// out of it.
+// out of it. The same source, seed and answers in the same order make the same program: its clock moves with answers.
 import { parentPort, workerData } from "node:worker_threads";
 import {
   newQuickJSWASMModule,
@@ -11,7 +11,7 @@ import {
 import type { FailureKind, FromThread, ThreadData, ToThread } from "./messages.ts";
 import { PRELUDE } from "./prelude.ts";
 
-const { source, limits } = workerData as ThreadData;
+const { source, limits, seed, startedAt } = workerData as ThreadData;
 const tell = (message: FromThread): void => parentPort?.postMessage(message);
 
 /** Jobs at a time: between two handfuls it is looked at how long the program has worked. */
@@ -33,7 +33,13 @@ const overworked = (): boolean => cpuMs() - began > limits.workMs;
 runtime.setInterruptHandler(overworked);
 
 /** What this thread, which lives for one program, has to remember of it. */
-const sofar = { waiting: new Map<number, QuickJSDeferredPromise>(), calls: 0, printed: 0 };
+const sofar = {
+  waiting: new Map<number, QuickJSDeferredPromise>(),
+  calls: 0,
+  answered: 0,
+  printed: 0,
+  at: startedAt,
+};
 
 /** A question to the outside: a promise inside, a message outside. */
 const question =
@@ -102,6 +108,8 @@ function begin(): void {
     vm.newFunction("call", question("call")),
     vm.newFunction("find", question("find")),
     vm.newFunction("print", print),
+    vm.newFunction("now", () => vm.newNumber(sofar.at)),
+    vm.newString(seed),
   ];
   const prelude = vm.unwrapResult(vm.evalCode(PRELUDE, "prelude.js", { strict: true }));
   const tools = vm.unwrapResult(vm.callFunction(prelude, vm.undefined, ...outside));
@@ -119,6 +127,7 @@ function begin(): void {
     if (state.type === "rejected") return threw(state.error, describe);
     if (state.type === "pending") {
       if (sofar.waiting.size === 0) fail("stuck", "");
+      else tell({ kind: "idle", answered: sofar.answered });
       return;
     }
     const text = valueOf(vm.callFunction(stringify, vm.undefined, state.value), describe);
@@ -129,10 +138,12 @@ function begin(): void {
     parentPort?.close();
   };
 
-  parentPort?.on("message", ({ id, json }: ToThread) => {
+  parentPort?.on("message", ({ id, json, at }: ToThread) => {
     const promise = sofar.waiting.get(id);
     sofar.waiting.delete(id);
     if (!promise) return;
+    sofar.answered++;
+    sofar.at = at;
     promise.resolve(vm.newString(json));
     goOn();
   });

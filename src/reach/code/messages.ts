@@ -17,6 +17,10 @@ export interface ProgramLimits {
 export interface ThreadData {
   readonly source: string;
   readonly limits: ProgramLimits;
+  /** 32 hex digits that Math.random starts from. */
+  readonly seed: string;
+  /** What the program's clock shows until the first answer; ms since epoch. */
+  readonly startedAt: number;
 }
 
 /**
@@ -25,6 +29,7 @@ export interface ThreadData {
  */
 export type FailureKind = "threw" | "work" | "memory" | "stuck" | "too_large";
 
+/** `id` counts the questions of a program from 1. */
 export type FromThread =
   | {
       readonly kind: "call" | "find";
@@ -33,11 +38,14 @@ export type FromThread =
       readonly json: string;
     }
   | { readonly kind: "printed"; readonly line: string }
+  /** It can do nothing more before the next answer; `answered` is how many have reached it. */
+  | { readonly kind: "idle"; readonly answered: number }
   | { readonly kind: "returned"; readonly json: string }
   | { readonly kind: "failed"; readonly why: FailureKind; readonly message: string };
 
-/** `json` is `{ value }` or `{ fault }`. */
+/** `json` is `{ value }` or `{ fault }`; `at` is what the program's clock shows from now on. */
 export interface ToThread {
   readonly id: number;
   readonly json: string;
+  readonly at: number;
 }

@@ -1,8 +1,9 @@
 // Programs that mean no harm, and programs that do: each ends, with a reason, and nobody beside it is hurt.
 import { afterAll, describe, expect, test } from "vitest";
-import type { JsonObject } from "../../contract/call.ts";
-import { AppError, type Fault } from "../../contract/errors.ts";
-import { createPrograms, LIMITS, type Program, type ProgramEnd } from "./programs.ts";
+import type { Json, JsonObject } from "../../contract/call.ts";
+import { AppError, faultOf, type Fault } from "../../contract/errors.ts";
+import { programArguments } from "./arguments.ts";
+import { createPrograms, LIMITS, type Program, type ProgramAnswer } from "./programs.ts";
 
 const programs = createPrograms({ ...LIMITS, memoryBytes: 16 * 1_048_576, workMs: 300 });
 const roomy = createPrograms({ ...LIMITS, workMs: 30_000 });
@@ -12,7 +13,12 @@ afterAll(async () => {
 });
 
 const calls: { name: string; given: JsonObject }[] = [];
-const HOST: Omit<Program, "source"> = {
+interface Host {
+  readonly owner: string;
+  readonly signal: AbortSignal;
+  call(name: string, given: JsonObject, signal: AbortSignal): Promise<ProgramAnswer>;
+}
+const HOST: Host = {
   owner: "ada",
   signal: new AbortController().signal,
   call(name, given) {
@@ -25,13 +31,38 @@ const HOST: Omit<Program, "source"> = {
     if (name === "huge") return Promise.resolve({ value: "x".repeat(5_000_000) });
     return Promise.resolve({ value: { name, ...given } });
   },
-  find: (query) => Promise.resolve({ value: { query } }),
+};
+const AT = Date.UTC(2026, 4, 1, 12);
+
+const programOf = (source: string, host: Partial<Host> = {}): Program => {
+  const { call, ...rest } = { ...HOST, ...host };
+  return {
+    ...rest,
+    source,
+    seed: "00112233445566778899aabbccddeeff",
+    startedAt: AT,
+    async ask({ seq, kind, name, json }, reply, signal) {
+      if (name === "never") return false;
+      const answer: Promise<ProgramAnswer> =
+        kind === "find"
+          ? Promise.resolve({ value: { query: name } })
+          : Promise.try(() => call(name, programArguments(json), signal));
+      const told = await answer.catch((cause: unknown) => ({
+        fault: faultOf(cause) as unknown as JsonObject,
+      }));
+      reply(told, AT + seq * 1_000);
+      return true;
+    },
+  };
 };
 
-const run = (source: string, host: Partial<Program> = {}): Promise<ProgramEnd> =>
-  programs.run({ ...HOST, ...host, source });
+async function run(source: string, host: Partial<Host> = {}, on = programs) {
+  const { kind, ...end } = await on.run(programOf(source, host));
+  if (kind === "suspended" || !("result" in end)) throw new Error("it was suspended");
+  return end;
+}
 
-async function fault(source: string, host: Partial<Program> = {}): Promise<Fault> {
+async function fault(source: string, host: Partial<Host> = {}): Promise<Fault> {
   const cause: unknown = await run(source, host).catch((thrown: unknown) => thrown);
   if (cause instanceof AppError) return cause.fault;
   throw new Error(`expected a fault, got ${JSON.stringify(cause)}`);
@@ -170,25 +201,44 @@ describe("a program that takes too much is ended", { timeout: 120_000 }, () => {
 
   test("10,000 calls: 50 go out, the others are refused to it", async () => {
     const before = calls.length;
-    const { result } = await roomy.run({
-      ...HOST,
-      source:
-        "const all = await Promise.allSettled(Array.from({ length: 10000 }, (_, i) => call('a', { i }))); return [all.filter((one) => one.status === 'fulfilled').length, all.at(-1).reason.reason]",
-    });
+    const { result } = await run(
+      "const all = await Promise.allSettled(Array.from({ length: 10000 }, (_, i) => call('a', { i }))); return [all.filter((one) => one.status === 'fulfilled').length, all.at(-1).reason.reason]",
+      {},
+      roomy,
+    );
     expect(result).toEqual([50, "too_many_calls"]);
     expect(calls.length - before).toBe(50);
   });
 
-  test("few calls are under way at once", async () => {
-    let [now, most] = [0, 0];
-    const call = async (): Promise<{ value: number }> => {
-      most = Math.max(most, ++now);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      now--;
-      return { value: 1 };
-    };
-    await run("await Promise.all(Array.from({ length: 30 }, () => call('a')))", { call });
-    expect(most).toBe(4);
+  test("run again with the same seed and answers, it sees the same time and random numbers", async () => {
+    const source = `
+      const told = [Date.now(), new Date().toISOString(), Math.random(), new Date(0).getTime(), typeof Date()];
+      await call("a");
+      return [...told, Date.now(), Math.random(), new Date() instanceof Date, new (new Date().constructor)().getTime()]`;
+    const [first, second] = [await run(source), await run(source)];
+    expect(second.result).toEqual(first.result);
+    const [now, iso, random, zero, type, later, another, isDate, again] = first.result as Json[];
+    expect([now, iso, zero, type, later, isDate, again]).toEqual([
+      AT,
+      new Date(AT).toISOString(),
+      0,
+      "string",
+      AT + 1_000,
+      true,
+      AT + 1_000,
+    ]);
+    expect(random).not.toBe(another);
+    for (const one of [random, another]) {
+      expect(one).toBeGreaterThanOrEqual(0);
+      expect(one).toBeLessThan(1);
+    }
+  });
+
+  test("is suspended once it can do nothing without an answer that is not there yet", async () => {
+    const source =
+      "void call('never').then(() => console.log('no')); console.log((await call('a', { n: 1 })).n); await call('never')";
+    expect(await programs.run(programOf(source))).toEqual({ kind: "suspended", printed: ["1"] });
+    expect((await run("void call('never'); return (await call('a', { n: 1 })).n")).result).toBe(1);
   });
 
   test("what it prints is kept up to a limit, and what comes after it costs nothing", async () => {
@@ -212,7 +262,7 @@ describe("a cancel", { timeout: 60_000 }, () => {
   test("ends a program and the calls it waits for", async () => {
     const controller = new AbortController();
     const cut: unknown[] = [];
-    const call: Program["call"] = (_name, _given, signal) =>
+    const call: Host["call"] = (_name, _given, signal) =>
       new Promise((resolve) => {
         signal.addEventListener("abort", () => resolve({ value: cut.push(signal.reason) }));
         controller.abort("timeout");
@@ -228,7 +278,7 @@ describe("a cancel", { timeout: 60_000 }, () => {
 
   test("of a program that has returned reaches the calls it left behind", async () => {
     let left: AbortSignal | null = null;
-    const call: Program["call"] = (_name, _given, signal) => {
+    const call: Host["call"] = (_name, _given, signal) => {
       left = signal;
       return new Promise(() => undefined);
     };

@@ -1,7 +1,7 @@
 // Programs of callers, each in a thread and an interpreter of its own: whatever one does to itself, the server goes on.
 import { Worker } from "node:worker_threads";
 import type { Json, JsonObject } from "../../contract/call.ts";
-import { AppError, faultOf } from "../../contract/errors.ts";
+import { AppError } from "../../contract/errors.ts";
 import { parseStrict } from "../../util/json/json.ts";
 import type { FromThread, ProgramLimits, ThreadData, ToThread } from "./messages.ts";
 import { createProgramSlots } from "./slots.ts";
@@ -10,18 +10,38 @@ export interface Program {
   readonly source: string;
   /** The owner of the program; each owner has a limited number of slots. */
   readonly owner: string;
+  /** 32 hex digits that its random numbers start from. */
+  readonly seed: string;
+  /** What its clock shows until the first answer. */
+  readonly startedAt: number;
   readonly signal: AbortSignal;
-  /** Runs a call through the whole gate. Resolves with `{ value }` or `{ fault }`. */
-  call(name: string, given: JsonObject, signal: AbortSignal): Promise<ProgramAnswer>;
-  find(query: string, options: JsonObject): Promise<ProgramAnswer>;
+  /**
+   * Answers a question: calls `reply` once and resolves with true, or resolves with false: the answer is not there yet,
+   * and the program is suspended once it can do nothing without it. What it throws stops the program. The signal fires
+   * when the program is over.
+   */
+  ask(question: Question, reply: Reply, signal: AbortSignal): Promise<boolean>;
+  /** The program can do nothing more before the next answer. What it throws stops the program. */
+  idle?(): void;
 }
 
-type ProgramAnswer = { readonly value: Json } | { readonly fault: JsonObject };
-
-export interface ProgramEnd {
-  readonly result: Json;
-  readonly printed: readonly string[];
+/** `seq` counts the questions of a program from 1. */
+export interface Question {
+  readonly seq: number;
+  readonly kind: "call" | "find";
+  readonly name: string;
+  /** What it gave along, as JSON. */
+  readonly json: string;
 }
+
+/** `at` is what the program's clock shows from now on. Answers reach the program in the order of these calls. */
+export type Reply = (answer: ProgramAnswer, at: number) => void;
+
+export type ProgramAnswer = { readonly value: Json } | { readonly fault: JsonObject };
+
+export type ProgramEnd =
+  | { readonly kind: "returned"; readonly result: Json; readonly printed: readonly string[] }
+  | { readonly kind: "suspended"; readonly printed: readonly string[] };
 
 export interface Programs {
   /** Throws an AppError when the program fails, with what it printed last. */
@@ -42,8 +62,6 @@ export const LIMITS: ProgramLimits = {
 const MAX_AT_ONCE = 4;
 const MAX_OF_ONE_OWNER = 2;
 const MAX_WAIT_MS = 10_000;
-/** Calls of one program that are under way at the same time. */
-const CALLS_AT_ONCE = 4;
 /** Characters; a longer answer of a tool becomes a fault. */
 const MAX_ANSWER = 4_000_000;
 /** An interpreter that works longer than it may is ended from outside, should it not notice. */
@@ -66,7 +84,8 @@ export function createPrograms(limits: ProgramLimits = LIMITS): Programs {
   return {
     async run(program) {
       const leave = await places.acquire(program.owner, program.signal);
-      const data: ThreadData = { source: program.source, limits };
+      const { source, seed, startedAt } = program;
+      const data: ThreadData = { source, limits, seed, startedAt };
       // An environment of its own, and nothing it writes reaches the server's own output.
       const thread = new Worker(entry, {
         name: "code",
@@ -91,58 +110,76 @@ export function createPrograms(limits: ProgramLimits = LIMITS): Programs {
   };
 }
 
-/** Serves the thread until the program has ended; calls that are still under way then are cancelled. */
+/** Serves the thread until the program has ended or is suspended; calls still under way then are cancelled. */
 async function ended(thread: Worker, program: Program, limits: ProgramLimits): Promise<ProgramEnd> {
   const printed: string[] = [];
   const over = new AbortController();
   const signal = AbortSignal.any([program.signal, over.signal]);
   const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>();
-  let underWay = 0;
-  let asked = 0;
-  const queue: Extract<FromThread, { kind: "call" | "find" }>[] = [];
-  // It owes us a word from its start, and from its last answer on; while it waits for calls it owes nothing.
+  const questions = { asked: 0, open: 0, waiting: 0, answered: 0, isIdle: false };
+  // It owes us a word from its start, and from each answer on; while it waits for answers it owes nothing.
   let overdue: NodeJS.Timeout | undefined;
   const owes = (): void => {
     clearTimeout(overdue);
-    if (underWay > 0) return;
     overdue = setTimeout(
       () => reject(failed("work", "", printed, limits)),
       limits.workMs + WORK_GRACE_MS,
     );
   };
-
-  const next = (): void => {
-    while (underWay < CALLS_AT_ONCE && !signal.aborted) {
-      const question = queue.shift();
-      if (!question) return;
-      underWay++;
-      answered(question, program, signal).then((json) => {
-        underWay--;
-        if (signal.aborted) return;
-        thread.postMessage({ id: question.id, json } satisfies ToThread);
-        next();
-        owes();
-      }, reject);
+  const suspendIfDone = (): void => {
+    if (questions.isIdle && questions.open === 0 && questions.waiting > 0)
+      resolve({ kind: "suspended", printed });
+  };
+  const ask = (question: Question): void => {
+    // The thread counts too; it is not trusted to.
+    if (++questions.asked > limits.maxCalls) return reject(failed("work", "", printed, limits));
+    questions.open++;
+    const reply: Reply = (answer, at) => {
+      if (signal.aborted) return;
+      questions.answered++;
+      questions.isIdle = false;
+      const json = answerText(question, answer);
+      thread.postMessage({ id: question.seq, json, at } satisfies ToThread);
+      owes();
+    };
+    program.ask(question, reply, signal).then((isAnswered) => {
+      questions.open--;
+      if (!isAnswered) questions.waiting++;
+      suspendIfDone();
+    }, reject);
+  };
+  const idle = (answered: number): void => {
+    // It has not read the newest answers yet.
+    if (answered !== questions.answered) return;
+    clearTimeout(overdue);
+    questions.isIdle = true;
+    try {
+      program.idle?.();
+    } catch (cause) {
+      return reject(cause);
     }
+    suspendIfDone();
   };
   thread.on("message", (message: FromThread) => {
-    if (message.kind === "printed") return void printed.push(message.line);
-    if (message.kind === "failed")
-      return reject(failed(message.why, message.message, printed, limits));
-    if (message.kind === "returned") {
-      try {
-        return resolve({ result: parseStrict(Buffer.from(message.json)), printed });
-      } catch (cause) {
-        return reject(
-          failed("threw", `the result is no JSON of ours: ${String(cause)}`, printed, limits),
-        );
-      }
+    switch (message.kind) {
+      case "printed":
+        return void printed.push(message.line);
+      case "failed":
+        return reject(failed(message.why, message.message, printed, limits));
+      case "idle":
+        return idle(message.answered);
+      case "returned":
+        try {
+          const result = parseStrict(Buffer.from(message.json));
+          return resolve({ kind: "returned", result, printed });
+        } catch (cause) {
+          const text = `the result is no JSON of ours: ${String(cause)}`;
+          return reject(failed("threw", text, printed, limits));
+        }
+      case "call":
+      case "find":
+        return ask({ ...message, seq: message.id });
     }
-    // The thread counts too; it is not trusted to.
-    if (++asked > limits.maxCalls) return reject(failed("work", "", printed, limits));
-    clearTimeout(overdue);
-    queue.push(message);
-    next();
   });
   thread.on("error", (cause: Error) => reject(failed("memory", cause.message, printed, limits)));
   thread.on("exit", () => reject(failed("stuck", "its thread ended", printed, limits)));
@@ -160,40 +197,17 @@ async function ended(thread: Worker, program: Program, limits: ProgramLimits): P
   }
 }
 
-/** Never rejects: faults are returned to the program. */
-async function answered(
-  { kind, name, json }: Extract<FromThread, { kind: "call" | "find" }>,
-  program: Program,
-  signal: AbortSignal,
-): Promise<string> {
-  try {
-    const given = objectOf(json);
-    const answer =
-      kind === "call" ? await program.call(name, given, signal) : await program.find(name, given);
-    const text = JSON.stringify(answer);
-    if (text.length <= MAX_ANSWER) return text;
-    return JSON.stringify({
-      fault: {
-        code: "EXECUTION_FAILED",
-        reason: "answer_too_large",
-        message: `${name} answered ${text.length} characters: a program takes at most ${MAX_ANSWER}`,
-      },
-    });
-  } catch (cause) {
-    return JSON.stringify({ fault: faultOf(cause) });
-  }
-}
-
-function objectOf(json: string): JsonObject {
-  let value: Json;
-  try {
-    value = parseStrict(Buffer.from(json));
-  } catch (cause) {
-    throw new AppError("BAD_REQUEST", "invalid_arguments", `arguments: ${String(cause)}`);
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value))
-    return value as JsonObject;
-  throw new AppError("BAD_REQUEST", "invalid_arguments", "arguments: expected an object");
+function answerText({ kind, name }: Question, answer: ProgramAnswer): string {
+  const text = JSON.stringify(answer);
+  if (text.length <= MAX_ANSWER) return text;
+  const who = kind === "call" ? name : "tools.find";
+  return JSON.stringify({
+    fault: {
+      code: "EXECUTION_FAILED",
+      reason: "answer_too_large",
+      message: `${who} answered ${text.length} characters: a program takes at most ${MAX_ANSWER}`,
+    },
+  });
 }
 
 const SHOWN_LINES = 5;

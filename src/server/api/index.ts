@@ -64,7 +64,9 @@ import { getPolicyInput, replayCalls } from "./replay.ts";
 import * as serverLogin from "./servers/login.ts";
 import * as servers from "./servers/servers.ts";
 import { createUser, getUser, listUsers, updateUser } from "./users.ts";
+import * as schedules from "./schedules.ts";
 import * as work from "./work.ts";
+import * as workflowRuns from "./workflow-runs.ts";
 import {
   createWebhook,
   getWebhook,
@@ -118,6 +120,8 @@ export const endpoints: readonly AnyEndpoint[] = [
   turns.getTurn,
   turns.watchTurn,
   ...Object.values(work),
+  ...Object.values(schedules),
+  ...Object.values(workflowRuns),
   ...Object.values(assets),
   events,
   searchEvents,

@@ -24,6 +24,9 @@ export const QUESTION_ACTIONS: readonly Action[] = [
   "question.declined",
 ];
 
+/** For the owner of the run, and for administrators of the tenant: it waits for a person, goes on, was paused, or has ended. */
+export const RUN_ACTIONS: readonly Action[] = ["workflow.run"];
+
 type Body = Readonly<Record<string, unknown>>;
 
 const bodyOf = (event: LogEvent): Body => JSON.parse(event.body) as Body;
@@ -32,6 +35,7 @@ const bodyOf = (event: LogEvent): Body => JSON.parse(event.body) as Body;
 export const isAnnounced = (action: Action): boolean =>
   action.startsWith("mode.") ||
   action.startsWith("question.") ||
+  action.startsWith("workflow.") ||
   (action.startsWith("approval.") && APPROVAL_ACTIONS.includes(action));
 
 /** Who gets an event. */
@@ -82,6 +86,10 @@ export function dataOf(event: LogEvent): object {
   if (QUESTION_ACTIONS.includes(event.action)) {
     const { questionId, executionId, requester, state, expiresAt } = body;
     return { questionId, executionId, requester, state, expiresAt: isoOf(expiresAt), at };
+  }
+  if (RUN_ACTIONS.includes(event.action)) {
+    const { runId, workflowId, executionId, requester, status } = body;
+    return { runId, workflowId, executionId, requester, status, at };
   }
   if (isAnnounced(event.action)) {
     const { approvalId, executionId, toolName, risk, decision, needed, expiresAt } = body;

@@ -41,11 +41,14 @@ import { historySuite } from "./suites/history.suite.ts";
 import { ledgerSuite } from "./suites/ledger.suite.ts";
 import { searchSuite } from "./suites/search.suite.ts";
 import { usageSuite } from "./suites/usage.suite.ts";
+import { programsSuite } from "./suites/programs.suite.ts";
 import { upstreamSuite } from "./suites/upstream.suite.ts";
 import { webhooksSuite } from "./suites/webhooks.suite.ts";
 import { conversationsSuite } from "./suites/conversations.suite.ts";
 import { toolDraftsSuite } from "./suites/tool-drafts.suite.ts";
+import { workItemsSuite } from "./suites/work-items.suite.ts";
 import { workSuite } from "./suites/work.suite.ts";
+import { workflowsSuite } from "./suites/workflows.suite.ts";
 
 /** An empty database, and a way to meddle with it behind the store's back. */
 export interface Ground {
@@ -943,6 +946,9 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
     );
     workSuite(() => store, another);
     toolDraftsSuite(() => store, another);
+    programsSuite(() => store, another);
+    workflowsSuite(() => store, another);
+    workItemsSuite(() => store, another);
     conversationsSuite(() => store, another);
     webhooksSuite(() => store);
     agentRecordsSuite(() => store, another);
@@ -1063,7 +1069,8 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       expect((await migrated.executions.get("a"))?.status).toBe("success");
     });
 
-    test("drafts of a release that did not check them are kept as rejected", async () => {
+    /** A database as it was before the migration `name`. */
+    async function groundBefore(name: string): Promise<void> {
       const { kind } = store;
       await store.close();
       await ground.dispose();
@@ -1071,14 +1078,15 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
       await ground.exec(
         "create table migrations (id integer primary key, name text not null, checksum text not null, applied_at bigint not null)",
       );
-      const known = migrationsFor(kind);
-      for (const { id, name, checksum, statements } of known.slice(
-        0,
-        known.findIndex((migration) => migration.name === "tool-drafts"),
-      )) {
+      for (const { id, name: of, checksum, statements } of migrationsFor(kind)) {
+        if (of === name) return;
         await ground.exec(statements.join(";\n"));
-        await ground.exec(`insert into migrations values (${id}, '${name}', '${checksum}', 0)`);
+        await ground.exec(`insert into migrations values (${id}, '${of}', '${checksum}', 0)`);
       }
+    }
+
+    test("drafts of a release that did not check them are kept as rejected", async () => {
+      await groundBefore("tool-drafts");
       const body = JSON.stringify({ name: "system/old", description: "An old one." });
       await ground.exec(
         `insert into capabilities (id, name, pin, enabled, body) values ('u', 'system/old', 'p', 1, '${body}')`,
@@ -1097,6 +1105,27 @@ export function storeSuite(name: string, prepare: () => Promise<Ground>): void {
           reason: expect.stringContaining("draft it again") as string,
         },
       ]);
+    });
+
+    test("runs and schedules of the release before leases read on: none has rights of its own, all times are kept", async () => {
+      await groundBefore("durable");
+      await ground.exec(
+        `insert into workflow_runs values ('run_1', 'local', 'ann', 'wfl_1', 1, 'exec_1', 'one', 'running', '{}', '[]', null, null, ${T0}, null)`,
+      );
+      await ground.exec(
+        `insert into schedules values ('sch_1', 'local', 'ann', null, 'wfl_1', '* * * * *', 'UTC', 1, '{}', ${T0}, 0, null, null, null, ${T0}, null, null, null)`,
+      );
+      const migrated = await another();
+      const [run] = await migrated.runs.open({ instanceId: "one" });
+      expect(run).toMatchObject({ id: "run_1", fence: 0, mandate: null, startKey: null });
+      expect((await migrated.runs.claim("run_1", "two"))?.fence).toBe(1);
+      expect(await migrated.schedules.find("sch_1")).toMatchObject({
+        nextAt: T0,
+        catchUp: "once",
+        overlap: "skip",
+        mandate: null,
+      });
+      expect(await migrated.schedules.enabled()).toEqual(["sch_1"]);
     });
 
     test("ping answers while the store is open", async () => {

@@ -23,6 +23,7 @@ import type {
   TupleRow,
 } from "./rows/gate.ts";
 import type { ConversationStore } from "./rows/conversation.ts";
+import type { DurableStore } from "./rows/durable.ts";
 import type { ExecutionStore, ResultRoom, ResultRow } from "./rows/history.ts";
 import type {
   ChainHead,
@@ -32,23 +33,28 @@ import type {
   LedgerRow,
   SegmentRow,
 } from "./rows/ledger.ts";
+import type { ProgramStore } from "./rows/program.ts";
 import type { SignInStore } from "./rows/sign-in.ts";
 import type { ToolDraftStore } from "./rows/tool-drafts.ts";
 import type { UpstreamStore } from "./rows/upstream.ts";
 import type { WebhookStore } from "./rows/webhook.ts";
 import type { WorkStore } from "./rows/work.ts";
+import type { WorkflowStore } from "./rows/workflow.ts";
 
 export type * from "./body.ts";
 export type * from "./rows/ledger.ts";
 export * from "./rows/agent.ts";
 export * from "./rows/conversation.ts";
+export type * from "./rows/durable.ts";
 export * from "./rows/gate.ts";
 export * from "./rows/history.ts";
+export type * from "./rows/program.ts";
 export type * from "./rows/sign-in.ts";
 export * from "./rows/tool-drafts.ts";
 export * from "./rows/upstream.ts";
 export * from "./rows/webhook.ts";
 export * from "./rows/work.ts";
+export * from "./rows/workflow.ts";
 
 export const storeConfig = z
   .string()
@@ -112,9 +118,12 @@ export const ACTIONS = [
   "chat.session",
   "asset.added",
   "asset.removed",
+  "schedule.changed",
+  "schedule.removed",
   "question.asked",
   "question.answered",
   "question.declined",
+  "workflow.run",
   "history.rebuilt",
   "audit.archived",
   "audit.exported",
@@ -220,6 +229,9 @@ export interface Store
   extends
     WorkStore,
     ToolDraftStore,
+    WorkflowStore,
+    DurableStore,
+    ProgramStore,
     ConversationStore,
     WebhookStore,
     UpstreamStore,

@@ -1,39 +1,14 @@
 import { z } from "zod";
 import type { JsonObject } from "../../contract/call.ts";
+import type { StepDraft } from "../../contract/powers/workflows.ts";
 import { defineTool } from "../../contract/tool.ts";
-
-const step = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/)
-    .max(64)
-    .optional()
-    .describe("Name of the step, for references. Default: step1, step2, …"),
-  tool: z.string().min(3).max(100).describe("The tool to call, e.g. file/read."),
-  input: z
-    .record(z.string().max(200), z.unknown())
-    .default({})
-    .meta({ maxProperties: 100 })
-    .describe("Arguments of the tool; texts may hold {{input.x}} and {{steps.<id>.output.path}}."),
-  if: z
-    .string()
-    .min(1)
-    .max(1_000)
-    .optional()
-    .describe(
-      'Run the step only when this holds, e.g. {{steps.a.output.total}} > 0 and {{input.mode}} == "full".',
-    ),
-  continueOnError: z
-    .boolean()
-    .default(false)
-    .describe("Go on with the next step when this one fails."),
-  timeoutSeconds: z.int().min(1).max(300).optional().describe("Shorter time for this step."),
-});
+import { stepDraft } from "./shared/step-shape.ts";
 
 export default defineTool({
   name: "workflow/create",
   description:
-    "Keep a list of tool calls as a workflow to run later with workflow/execute. Steps run in order; inputs may use {{input.x}} and {{steps.<id>.output.path}} (values only, no code). " +
+    "Keep a list of tool calls as a workflow to run later with workflow/execute. Steps run in order, or by their needs; inputs may use {{input.x}} and {{steps.<id>.output.path}} (values only, no code). " +
+    "A step calls a tool, runs another workflow, or waits for a time, a person or an event. " +
     "Each step runs as the caller through the full gate: a workflow grants nothing. The same name again makes a new version. Answers the id, the version, the highest risk of its steps and warnings.",
   input: z.strictObject({
     name: z.string().min(1).max(255).describe("Name of the workflow, unique among yours."),
@@ -41,8 +16,10 @@ export default defineTool({
     trigger: z
       .enum(["manual", "scheduled", "webhook", "event"])
       .default("manual")
-      .describe("How it is meant to be started; scheduled ones need workflow/schedule."),
-    steps: z.array(step).min(1).max(50).describe("What to do, in order."),
+      .describe(
+        "How it is meant to be started; scheduled ones need workflow/schedule, event: POST /api/v1/events/{name of the workflow}, its body is the input. webhook is refused.",
+      ),
+    steps: z.array(stepDraft).min(1).max(50).describe("What to do, in order."),
     inputSchema: z
       .record(z.string().max(200), z.unknown())
       .optional()
@@ -86,13 +63,7 @@ export default defineTool({
     return workflows.create({
       ...draft,
       // Arguments arrive as JSON.
-      steps: steps.map(({ id, input, if: condition, timeoutSeconds, ...rest }) => ({
-        ...rest,
-        input: input as JsonObject,
-        ...(id === undefined ? {} : { id }),
-        ...(condition === undefined ? {} : { if: condition }),
-        ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
-      })),
+      steps: steps.map((step) => JSON.parse(JSON.stringify(step)) as StepDraft),
       ...(inputSchema === undefined ? {} : { inputSchema: inputSchema as JsonObject }),
     });
   },

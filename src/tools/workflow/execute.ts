@@ -17,6 +17,19 @@ export default defineTool({
       .meta({ maxProperties: 100 })
       .describe("What {{input.x}} stands for; must fit the workflow's inputSchema."),
     version: z.int().min(1).max(1_000_000).optional().describe("Default: the newest."),
+    rerun: z
+      .strictObject({
+        runId: z.string().min(1).max(100).describe("A run of yours that has ended."),
+        fromStep: z
+          .string()
+          .min(1)
+          .max(64)
+          .describe("Id of the step to begin with; what does not hang on it is taken over."),
+      })
+      .optional()
+      .describe(
+        "Run that run again, in its version, from one of its steps, with the input given here.",
+      ),
     dryRun: z.boolean().default(false).describe("Explain each step instead of running it."),
   }),
   output: z.strictObject({
@@ -42,11 +55,12 @@ export default defineTool({
     { workflowId: "Greeting", input: { name: "Ada" } },
     { workflowId: "Greeting", input: { name: "Ada" }, dryRun: true },
   ],
-  async run({ workflowId, input, version, dryRun }, { workflows }, context) {
+  async run({ workflowId, input, version, rerun, dryRun }, { workflows }, context) {
     const request = {
       workflowId,
       input: input as JsonObject,
       ...(version === undefined ? {} : { version }),
+      ...(rerun === undefined ? {} : { rerun }),
     };
     if (dryRun) {
       const steps = await workflows.dryRun(request);

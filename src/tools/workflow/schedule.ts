@@ -28,6 +28,14 @@ export default defineTool({
       .default({})
       .meta({ maxProperties: 100 })
       .describe("Input of each run."),
+    catchUp: z
+      .enum(["skip", "once", "all"])
+      .default("once")
+      .describe("What becomes of times that were missed while nothing ran."),
+    overlap: z
+      .enum(["skip", "queue", "allow"])
+      .default("skip")
+      .describe("What becomes of a time at which an earlier run is still under way."),
   }),
   output: z.strictObject({
     scheduleId: z.string(),

@@ -32,7 +32,7 @@ describe("create", () => {
     const second = await make(
       "v",
       [echo("a", "x"), { tool: "memory_clear", input: { namespace: "user", dryRun: true } }],
-      { trigger: "webhook" },
+      { trigger: "event" },
     );
     expect(second).toMatchObject({
       workflowId: first["workflowId"],
@@ -40,7 +40,7 @@ describe("create", () => {
       risk: "dangerous",
     });
     expect(JSON.stringify(second["warnings"])).toMatch(
-      /step2: memory\/clear is dangerous.*webhook/,
+      /step2: memory\/clear is dangerous.*api\/v1\/events\/v/,
     );
   });
 

@@ -62,21 +62,11 @@ export function tellCall(what: string, { status, executionId }: Execution): void
 }
 
 export const isOpen = ({ status }: Pick<Run, "status">): boolean =>
-  status === "running" || status === "pending";
+  status === "running" || status === "pending" || status === "paused";
 
-/** Stops what still runs or waits: the call that started the run, else the steps it has begun. */
-export async function cancelRun(run: Run): Promise<void> {
-  const cancel = (executionId: string) =>
-    api.tools.cancelToolExecution.mutate({ executionId, reason: "the run was cancelled" });
-  try {
-    await cancel(run.executionId);
-  } catch (cause) {
-    // That call may have ended while the run goes on by itself.
-    const begun = run.steps.filter(
-      ({ status, executionId }) =>
-        executionId !== null && (status === "running" || status === "pending"),
-    );
-    if (begun.length === 0) throw cause;
-    await Promise.all(begun.map(({ executionId }) => cancel(executionId ?? "")));
-  }
-}
+/** What a person can ask of a run that has not ended. */
+export const askOfRun = {
+  cancel: (runId: string) => api.work.cancelRun.mutate({ runId }),
+  pause: (runId: string) => api.work.pauseRun.mutate({ runId }),
+  resume: (runId: string) => api.work.resumeRun.mutate({ runId }),
+} as const;

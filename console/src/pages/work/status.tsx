@@ -4,7 +4,8 @@ import type { RunStep } from "./data.ts";
 const LOOKS: Record<RunStep["status"], readonly [Tone, string, string]> = {
   success: ["ok", "✓", "success"],
   running: ["info", "▶", "running"],
-  pending: ["hold", "⏸", "waits for approval"],
+  pending: ["hold", "⏸", "waits"],
+  paused: ["hold", "⏸", "paused"],
   failed: ["deny", "✕", "failed"],
   cancelled: ["plain", "■", "cancelled"],
   skipped: ["plain", "↷", "skipped"],

@@ -16,7 +16,9 @@ import { append } from "./013-append.ts";
 import { agentRecords } from "./014-agent-records.ts";
 import { conversations } from "./015-conversations.ts";
 import { capabilities } from "./016-capabilities.ts";
+import { durable } from "./017-durable.ts";
 import { toolDrafts } from "./018-tool-drafts.ts";
+import { programs } from "./020-programs.ts";
 
 export interface ColumnTypes {
   kind: "sqlite" | "postgres";
@@ -74,7 +76,9 @@ const ALL: readonly { name: string; statements: (t: ColumnTypes) => string[] }[]
   { name: "agent-records", statements: agentRecords },
   { name: "conversations", statements: conversations },
   { name: "capabilities", statements: capabilities },
+  { name: "durable", statements: durable },
   { name: "tool-drafts", statements: toolDrafts },
+  { name: "programs", statements: programs },
 ];
 
 export function migrationsFor(kind: "sqlite" | "postgres"): Migration[] {

@@ -27,7 +27,13 @@ import { usage } from "./usage.ts";
 import { users } from "./users.ts";
 import { deliveries, webhooks } from "./webhooks.ts";
 import { workReads } from "./work-reads.ts";
-import { plans, runs, schedules, workflows } from "./workflows.ts";
+import { instances } from "./instances.ts";
+import { plans } from "./plans.ts";
+import { programs } from "./programs.ts";
+import { workItems } from "./work-items.ts";
+import { runEvents, runs } from "./work-runs.ts";
+import { dueTimes, schedules } from "./work-schedules.ts";
+import { workflows } from "./workflows.ts";
 
 export function queries(
   database: Database,
@@ -52,8 +58,13 @@ export function queries(
     work: workReads(database),
     workflows: workflows(database),
     runs: runs(database),
+    runEvents: runEvents(database),
     schedules: schedules(database),
+    dueTimes: dueTimes(database),
+    workItems: workItems(database),
+    instances: instances(database),
     plans: plans(database),
+    programs: programs(database),
     agents: agents(database),
     questions: questions(database),
     toolDrafts: toolDrafts(database),

@@ -2,7 +2,9 @@
 import { sql, type SqlBool } from "kysely";
 import type { Database } from "../database.ts";
 import type { WorkFilter, WorkReads } from "../store.ts";
-import { RUN, SCHEDULE, WORKFLOW } from "./workflows.ts";
+import { RUN } from "./work-runs.ts";
+import { DUE, SCHEDULE } from "./work-schedules.ts";
+import { WORKFLOW } from "./workflows.ts";
 
 export function workReads({ kysely }: Database): WorkReads {
   const whose = ({ tenantId, userId }: WorkFilter) =>
@@ -26,11 +28,13 @@ export function workReads({ kysely }: Database): WorkReads {
       return rows.map(WORKFLOW.fromRow);
     },
     async runs(filter, { limit, offset }) {
-      const rows = await kysely
-        .selectFrom("workflow_runs")
-        .selectAll()
-        .where(whose(filter))
-        .where("workflow_id", "=", filter.workflowId)
+      const { workflowId, status, before } = filter;
+      let query = kysely.selectFrom("workflow_runs").selectAll().where(whose(filter));
+      if (workflowId !== undefined) query = query.where("workflow_id", "=", workflowId);
+      if (status !== undefined) query = query.where("status", "=", status);
+      if (before !== undefined)
+        query = query.where(sql<SqlBool>`(started_at, id) < (${before.startedAt}, ${before.id})`);
+      const rows = await query
         .orderBy("started_at", "desc")
         .orderBy("id", "desc")
         .limit(limit)
@@ -58,6 +62,26 @@ export function workReads({ kysely }: Database): WorkReads {
         .offset(offset)
         .execute();
       return rows.map(SCHEDULE.fromRow);
+    },
+    async schedule(filter, id) {
+      const row = await kysely
+        .selectFrom("schedules")
+        .selectAll()
+        .where(whose(filter))
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return row ? SCHEDULE.fromRow(row) : null;
+    },
+    async dueTimes(scheduleId, { limit, offset }) {
+      const rows = await kysely
+        .selectFrom("due_times")
+        .selectAll()
+        .where("schedule_id", "=", scheduleId)
+        .orderBy("due_at", "desc")
+        .limit(limit)
+        .offset(offset)
+        .execute();
+      return rows.map(DUE.fromRow);
     },
   };
 }

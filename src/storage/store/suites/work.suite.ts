@@ -1,6 +1,6 @@
-// Notes, workflows, runs, schedules, plans, agents, questions: part of the store's suite.
+// Notes, plans, agents, questions: part of the store's suite.
 import { describe, expect, test } from "vitest";
-import type { Json, Mandate } from "../../../contract/call.ts";
+import type { Json } from "../../../contract/call.ts";
 import { parseTextQuery, type TextQuery } from "../../../util/text/words.ts";
 import { atOnce, T0 } from "./samples.suite.ts";
 import {
@@ -8,10 +8,7 @@ import {
   type AgentRow,
   type PlanRow,
   type QuestionRow,
-  type RunRow,
-  type ScheduleRow,
   type Store,
-  type WorkflowRow,
 } from "../store.ts";
 
 const ann = { tenantId: "local", userId: "ann" };
@@ -20,17 +17,6 @@ const strangers = [
   { tenantId: "other", userId: "ann" },
 ];
 const PAGE = { limit: 10, offset: 0 };
-const mandate: Mandate = {
-  ...ann,
-  role: "user",
-  level: "admin",
-  scopes: ["*"],
-  capsuleId: "all",
-  keyId: null,
-  via: "console",
-  only: ["system/echo"],
-};
-
 export function workSuite(store: () => Store, another: () => Promise<Store>): void {
   describe("notes", () => {
     const put = (
@@ -168,148 +154,7 @@ export function workSuite(store: () => Store, another: () => Promise<Store>): vo
     });
   });
 
-  describe("workflows", () => {
-    const workflow = (more: Partial<WorkflowRow> = {}): WorkflowRow => ({
-      id: "wfl_1",
-      version: 1,
-      ...ann,
-      name: "Report",
-      description: "100% weekly",
-      startedBy: "manual",
-      inputSchema: null,
-      risk: "safe",
-      createdAt: T0,
-      author: mandate,
-      steps: [{ id: "a", tool: "system/echo", input: { text: "hi" }, continueOnError: false }],
-      ...more,
-    });
-    const run = (more: Partial<RunRow> = {}): RunRow => ({
-      id: "run_1",
-      ...ann,
-      workflowId: "wfl_1",
-      version: 1,
-      executionId: "exec_1",
-      instanceId: "i1",
-      status: "running",
-      input: { x: 1 },
-      steps: [],
-      output: null,
-      error: null,
-      startedAt: T0,
-      endedAt: null,
-      ...more,
-    });
-
-    test("each version is kept; the newest is meant; a taken one is refused", async () => {
-      const { workflows } = store();
-      await workflows.create(workflow());
-      await workflows.create(workflow({ version: 2, inputSchema: { type: "object" } }));
-      await expect(workflows.create(workflow({ version: 2 }))).rejects.toEqual(
-        new AlreadyExists("workflow"),
-      );
-      expect(await workflows.get(ann, "wfl_1", null)).toEqual(
-        workflow({ version: 2, inputSchema: { type: "object" } }),
-      );
-      expect(await workflows.get(ann, "wfl_1", 1)).toEqual(workflow());
-      expect((await workflows.named(ann, "Report"))?.version).toBe(2);
-      for (const stranger of strangers) {
-        expect(await workflows.get(stranger, "wfl_1", null)).toBeNull();
-        expect(await workflows.named(stranger, "Report")).toBeNull();
-        expect((await workflows.list(stranger, "", PAGE)).total).toBe(0);
-      }
-    });
-
-    test("listed newest first with the last run, searched by part of name or description", async () => {
-      const { workflows, runs } = store();
-      await workflows.create(workflow());
-      await workflows.create(
-        workflow({ id: "wfl_2", name: "Backup", description: "", createdAt: T0 + 1 }),
-      );
-      await runs.create(run());
-      await runs.create(
-        run({ id: "run_2", status: "success", startedAt: T0 + 9, endedAt: T0 + 9 }),
-      );
-      const list = async (text: string) =>
-        (await workflows.list(ann, text, PAGE)).rows.map((row) => row.id);
-      expect(await list("")).toEqual(["wfl_2", "wfl_1"]);
-      expect(await list("REPORT")).toEqual(["wfl_1"]);
-      expect(await list("100%")).toEqual(["wfl_1"]);
-      expect(await list("%")).toEqual(["wfl_1"]);
-      const { rows } = await workflows.list(ann, "report", PAGE);
-      expect(rows[0]).toMatchObject({
-        scheduled: false,
-        lastRun: { id: "run_2", status: "success" },
-      });
-    });
-
-    test("a run that has ended stays as it ended", async () => {
-      const { runs } = store();
-      await runs.create(run());
-      const end = {
-        status: "success",
-        steps: [],
-        output: { text: "done" },
-        error: null,
-        endedAt: T0 + 5,
-      } as const;
-      expect((await runs.open({ instanceId: "i1" })).map(({ id }) => id)).toEqual(["run_1"]);
-      expect(await runs.update("run_1", end)).toBe(true);
-      expect(await runs.update("run_1", { ...end, status: "failed" })).toBe(false);
-      expect(await runs.get(ann, "run_1")).toEqual(run(end));
-      expect((await runs.ofExecution(ann, "exec_1"))?.id).toBe("run_1");
-      expect(await runs.open({ startedBefore: T0 + 99 })).toEqual([]);
-      for (const stranger of strangers) expect(await runs.get(stranger, "run_1")).toBeNull();
-    });
-
-    test("of instances that look at once each due schedule goes to one", async () => {
-      const schedule = (more: Partial<ScheduleRow> = {}): ScheduleRow => ({
-        id: "sch_1",
-        ...ann,
-        keyId: null,
-        workflowId: "wfl_1",
-        cron: "* * * * *",
-        timezone: "UTC",
-        enabled: true,
-        input: {},
-        nextAt: T0,
-        lastAt: null,
-        lastExecutionId: null,
-        lastError: null,
-        createdAt: T0,
-        mandate,
-        version: 1,
-        pin: "p",
-        ...more,
-      });
-      const { schedules } = store();
-      await schedules.save(schedule());
-      await schedules.save(schedule({ id: "sch_off", cron: "1 * * * *", enabled: false }));
-      await schedules.save(schedule({ id: "sch_later", cron: "2 * * * *", nextAt: T0 + 1 }));
-      const other = await another();
-      const taken = await atOnce(8, [store(), other], (one) =>
-        one.schedules.lease(T0, T0 + 60_000, 10),
-      );
-      expect(taken.flat().map(({ id }) => id)).toEqual(["sch_1"]);
-      // Whoever had it died: after the lease somebody else takes it.
-      expect(
-        (await schedules.lease(T0 + 60_000, T0 + 70_000, 10)).map(({ id }) => id).toSorted(),
-      ).toEqual(["sch_1", "sch_later"]);
-      await schedules.advance("sch_1", { nextAt: T0 + 120_000, lastAt: T0 });
-      await schedules.ended("sch_1", { lastExecutionId: "exec_9", lastError: null, enabled: true });
-      expect(await schedules.lease(T0 + 61_000, T0 + 70_000, 10)).toEqual([]);
-      expect(await schedules.get(ann, "sch_1")).toMatchObject({
-        lastExecutionId: "exec_9",
-        nextAt: T0 + 120_000,
-        enabled: true,
-      });
-      // The same again is the same schedule, changed.
-      const again = await schedules.save(
-        schedule({ id: "sch_new", input: { a: 1 }, enabled: false }),
-      );
-      expect(again).toMatchObject({ id: "sch_1", input: { a: 1 }, enabled: false });
-      for (const stranger of strangers) expect(await schedules.get(stranger, "sch_1")).toBeNull();
-    });
-
+  describe("plans", () => {
     test("a plan is replaced only by whoever knows its version", async () => {
       const plan = (more: Partial<PlanRow> = {}): PlanRow => ({
         ...ann,

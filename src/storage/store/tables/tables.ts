@@ -1,15 +1,16 @@
 // The tables as Kysely sees them: text ids, epoch ms, JSON as text, booleans as 0/1, alike on both databases.
 import type { Level, Plan } from "../../../contract/call.ts";
 import type { DocumentKind, DocumentState } from "../../../contract/document.ts";
+import type { AgentMessagesTable, AgentsTable, PlansTable, QuestionsTable } from "./work.ts";
 import type {
-  AgentMessagesTable,
-  AgentsTable,
-  PlansTable,
-  QuestionsTable,
+  DueTimesTable,
+  RunEventsTable,
   SchedulesTable,
   WorkflowRunsTable,
   WorkflowsTable,
-} from "./work.ts";
+} from "./workflow.ts";
+import type { InstancesTable, WorkItemsTable } from "./durable.ts";
+import type { ProgramEntriesTable, ProgramsTable } from "./program.ts";
 import type { AssetsTable, MessagesTable, SessionsTable, TurnsTable } from "./conversation.ts";
 import type {
   CredentialsTable,
@@ -243,7 +244,13 @@ export interface Tables {
   memory_words: { rowid: number; words: string; rank: number };
   workflows: WorkflowsTable;
   workflow_runs: WorkflowRunsTable;
+  run_events: RunEventsTable;
   schedules: SchedulesTable;
+  due_times: DueTimesTable;
+  work_items: WorkItemsTable;
+  instances: InstancesTable;
+  programs: ProgramsTable;
+  program_entries: ProgramEntriesTable;
   plans: PlansTable;
   sessions: SessionsTable;
   messages: MessagesTable;

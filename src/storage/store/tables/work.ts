@@ -1,61 +1,6 @@
-// Tables of what tools keep for their callers; JSON as text.
+// Tables of what tools keep for their callers, but for workflows; JSON as text.
 import type { Risk } from "../../../contract/tool.ts";
-import type { AgentMessage, AgentRow, QuestionRow, RunRow, WorkflowRow } from "../rows/work.ts";
-
-export interface WorkflowsTable {
-  id: string;
-  version: number;
-  tenant_id: string;
-  user_id: string;
-  name: string;
-  description: string;
-  /** Name and description in lower case. */
-  sought: string;
-  started_by: WorkflowRow["startedBy"];
-  steps: string;
-  input_schema: string | null;
-  risk: Risk;
-  created_at: number;
-  author: string | null;
-}
-
-export interface WorkflowRunsTable {
-  id: string;
-  tenant_id: string;
-  user_id: string;
-  workflow_id: string;
-  version: number;
-  execution_id: string;
-  instance_id: string;
-  status: RunRow["status"];
-  input: string;
-  steps: string;
-  output: string | null;
-  error: string | null;
-  started_at: number;
-  ended_at: number | null;
-}
-
-export interface SchedulesTable {
-  id: string;
-  tenant_id: string;
-  user_id: string;
-  key_id: string | null;
-  workflow_id: string;
-  cron: string;
-  timezone: string;
-  enabled: number;
-  input: string;
-  next_at: number;
-  leased_until: number;
-  last_at: number | null;
-  last_execution_id: string | null;
-  last_error: string | null;
-  created_at: number;
-  mandate: string | null;
-  version: number | null;
-  pin: string | null;
-}
+import type { AgentMessage, AgentRow, QuestionRow } from "../rows/work.ts";
 
 export interface PlansTable {
   tenant_id: string;

@@ -6,7 +6,7 @@ import { visibleText } from "../../../ui/code.tsx";
 import type { RunStep, Workflow } from "../data.ts";
 import { statusLook } from "../status.tsx";
 import { toneText } from "../../../ui/verdict.tsx";
-import { edgesOf, NODE, placesOf } from "./layout.ts";
+import { actionOf, edgesOf, NODE, placesOf } from "./layout.ts";
 
 export interface GraphProps {
   readonly steps: Workflow["steps"];
@@ -43,11 +43,15 @@ export function Flow({ steps, states = [] }: GraphProps) {
     const joins = edgesOf(steps);
     const places = placesOf(steps, joins);
     return {
-      nodes: steps.map(({ id, tool }): StepNode => ({
-        id,
+      nodes: steps.map((step): StepNode => ({
+        id: step.id,
         type: "step",
-        position: places.get(id) ?? { x: 0, y: 0 },
-        data: { id, tool, status: states.find((one) => one.id === id)?.status ?? null },
+        position: places.get(step.id) ?? { x: 0, y: 0 },
+        data: {
+          id: step.id,
+          tool: actionOf(step),
+          status: states.find(({ id }) => id === step.id)?.status ?? null,
+        },
         width: NODE.width,
         height: NODE.height,
         focusable: false,

@@ -15,20 +15,25 @@ export interface StepEdge {
 
 const REFERENCE = /\bsteps\.([A-Za-z][A-Za-z0-9_-]*)/g;
 
-/** Steps run in order; those that use an answer of an earlier step are joined to it as well. */
+/** A list runs in order. Once one step names its `needs`, only those and the answers it uses join a step to others. */
 export function edgesOf(steps: readonly Step[]): readonly StepEdge[] {
   const known = new Set(steps.map(({ id }) => id));
+  const isGraph = steps.some(({ needs }) => needs !== undefined);
   return steps.flatMap((step, at): StepEdge[] => {
-    const before = steps[at - 1]?.id;
-    const text = `${step.if ?? ""} ${JSON.stringify(step.input)}`;
+    const text = JSON.stringify([step.if, step.input, step.forEach, step.wait]);
     const used = new Set([...text.matchAll(REFERENCE)].map(([, id = ""]) => id));
-    const data = [...used]
-      .filter((id) => known.has(id) && id !== before)
-      .map((from): StepEdge => ({ from, to: step.id, kind: "data" }));
-    return before === undefined
-      ? data
-      : [{ from: before, to: step.id, kind: used.has(before) ? "data" : "order" }, ...data];
+    const previous = isGraph ? [] : steps.slice(Math.max(0, at - 1), at).map(({ id }) => id);
+    const before = new Set([...(step.needs ?? []), ...previous, ...used]);
+    return [...before]
+      .filter((id) => known.has(id))
+      .map((from) => ({ from, to: step.id, kind: used.has(from) ? "data" : "order" }));
   });
+}
+
+/** What a step does: its tool, its workflow, or what it waits for. */
+export function actionOf({ tool, workflow, wait }: Step): string {
+  if (tool !== undefined) return tool;
+  return workflow === undefined ? `wait for ${String(wait?.["kind"])}` : `workflow ${workflow}`;
 }
 
 /** The upper left corner of each step. */

@@ -1,17 +1,15 @@
 // One run: its steps as text, graph and timeline, what it was given and what came out.
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useChange } from "../../../api/query.ts";
 import { visibleText, Json } from "../../../ui/code.tsx";
 import { Copy } from "../../../ui/copy.tsx";
-import { ConfirmButton } from "../../../ui/dialog.tsx";
 import { Facts } from "../../../ui/page.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
-import { notify } from "../../../ui/toast.tsx";
-import { cancelRun, isOpen, useRun, type WholeRun, type Workflow } from "../data.ts";
+import { isOpen, useRun, type WholeRun, type Workflow } from "../data.ts";
 import { StatusBadge } from "../status.tsx";
 import { Graph } from "./graph.tsx";
+import { RunControls } from "./run-controls.tsx";
 import { StepList } from "./step-list.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -46,10 +44,6 @@ export function RunDetail({
 
 function RunFacts({ run }: { readonly run: WholeRun }) {
   const { id, status, startedAt, endedAt, executionId, userId, version, error } = run;
-  const cancel = useChange(() => cancelRun(run), {
-    refreshes: ["work", "executions"],
-    onDone: () => notify("The run is cancelled"),
-  });
   return (
     <>
       <Facts
@@ -82,19 +76,7 @@ function RunFacts({ run }: { readonly run: WholeRun }) {
           ["Remedy", error?.remedy === undefined ? null : visibleText(error.remedy)],
         ]}
       />
-      {isOpen(run) ? (
-        <div>
-          <ConfirmButton
-            small
-            label="Cancel the run"
-            question="Cancel this run?"
-            explain="What runs now is stopped; steps that are done stay done."
-            confirm="Cancel it"
-            busy={cancel.isPending}
-            onConfirm={() => cancel.mutate(undefined)}
-          />
-        </div>
-      ) : null}
+      {isOpen(run) ? <RunControls run={run} /> : null}
     </>
   );
 }

@@ -2,6 +2,7 @@
 import { visibleText } from "../../../ui/code.tsx";
 import { duration } from "../../../ui/time.tsx";
 import type { RunStep, Workflow } from "../data.ts";
+import { actionOf } from "./layout.ts";
 import { StatusBadge } from "../status.tsx";
 
 type Step = Workflow["steps"][number];
@@ -43,7 +44,7 @@ function StepHead({ step, state }: { readonly step: Step; readonly state: RunSte
     <>
       <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <strong>{visibleText(step.id)}</strong>
-        <code>{visibleText(step.tool)}</code>
+        <code>{visibleText(actionOf(step))}</code>
         {state ? <StatusBadge status={state.status} /> : null}
         {state && state.ms > 0 ? <span className="text-muted">{duration(state.ms)}</span> : null}
         {state?.executionId == null ? null : (
