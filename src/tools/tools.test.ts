@@ -109,7 +109,8 @@ describe.each(EACH)("%s", (_name, tool) => {
       for (const keyword of ["oneOf", "anyOf", "allOf"]) expect(schema).not.toHaveProperty(keyword);
     }
     for (const part of parts(tool.inputSchema)) {
-      if (part["type"] === "string" && !("enum" in part)) expect(part).toHaveProperty("maxLength");
+      const isListed = "enum" in part || "const" in part;
+      if (part["type"] === "string" && !isListed) expect(part).toHaveProperty("maxLength");
       if (part["type"] === "array") expect(part).toHaveProperty("maxItems");
     }
     for (const [name, property] of Object.entries(tool.inputSchema["properties"] ?? {}))

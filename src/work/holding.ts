@@ -74,7 +74,7 @@ export function createHolding(p: HoldingPowers): Holding {
       const held: Held = { item, controller, until, released: Promise.withResolvers() };
       all.add(held);
       if (closing) controller.abort("shutdown");
-      timer ??= setInterval(() => renew().catch(unrenewed), renewMs).unref();
+      timer ??= setInterval(() => void renew().catch(unrenewed), renewMs).unref();
       return {
         signal: controller.signal,
         release() {

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { JsonObject } from "../../contract/call.ts";
-import type { StepDraft } from "../../contract/powers/workflows.ts";
 import { defineTool } from "../../contract/tool.ts";
 import { stepDraft } from "./shared/step-shape.ts";
 
@@ -63,7 +62,7 @@ export default defineTool({
     return workflows.create({
       ...draft,
       // Arguments arrive as JSON.
-      steps: steps.map((step) => JSON.parse(JSON.stringify(step)) as StepDraft),
+      steps: JSON.parse(JSON.stringify(steps)) as Parameters<typeof workflows.create>[0]["steps"],
       ...(inputSchema === undefined ? {} : { inputSchema: inputSchema as JsonObject }),
     });
   },

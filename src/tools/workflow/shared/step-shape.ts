@@ -26,6 +26,7 @@ const wait = z
       name: z
         .string()
         .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/)
+        .max(100)
         .describe("POST /api/v1/events/{name} brings it."),
       timeoutSeconds: z.int().min(1).max(MONTH_SECONDS).default(86_400),
     }),
