@@ -63,7 +63,7 @@ test("who cannot renew its lease is told that it lost it, and its end does not c
   const began = Promise.withResolvers<void>();
   a.serve("job", async (_item, signal) => {
     // Later ones are for the other.
-    if (reasons.length > 0) return { done: false, at: Date.now() };
+    if (reasons.length > 0) return { done: false, at: Date.now() + 200 };
     began.resolve();
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
     reasons.push(signal.reason);
