@@ -79,6 +79,8 @@ async function afterFormer(
   const state = hand.state(step.id);
   const seen = await lookAt(ctx, former, 0);
   if (seen === "never") {
+    // Of several instances, the one that took the key may only be frozen, and begin the call when it wakes.
+    if (p.store.shared) return orAgain(step, ctx, unknownEnd(former));
     const attempt = (state.attempt ?? 1) + 1;
     await hand.set({ ...state, status: "waiting", attempt, executionId: null });
     return { kind: "again" };
@@ -86,6 +88,21 @@ async function afterFormer(
   await hand.set({ ...state, executionId: former });
   return { kind: "parked", at: p.now() };
 }
+
+const unknownEnd = (executionId: string): StepOutcome => ({
+  kind: "ended",
+  status: "failed",
+  executionId,
+  output: null,
+  error: {
+    code: "OUTCOME_UNKNOWN",
+    reason: "crashed",
+    message:
+      "the instance that was about to make the call is gone: it is not known whether it began",
+    remedy: "check the effect of the step's tool, then rerun the run from this step",
+  },
+  sources: [],
+});
 
 /** The step's end, or what it waits for, durably. */
 async function settle(
