@@ -33,7 +33,7 @@ const all = (reasons: string, row: Row): Record<string, Row> =>
 
 const EXPECTED: Record<Code, Record<string, Row>> = {
   BAD_REQUEST: all(
-    "invalid_input invalid_arguments unknown_parameter invalid_json ambiguous_request where_empty labels_duplicate",
+    "invalid_input invalid_arguments unknown_parameter invalid_json ambiguous_request where_empty labels_duplicate draft_invalid kind_unsupported name_invalid schema_invalid",
     GO_ON,
   ),
   UNAUTHORIZED: {
@@ -87,7 +87,7 @@ const EXPECTED: Record<Code, Record<string, Row>> = {
     ...all("upstream_unavailable upstream_rate", TRANSIENT),
   },
   OUTCOME_UNKNOWN: { ...all("crashed answer_lost stale", GO_ON), not_recorded: END },
-  UNSUPPORTED_PROVIDER: all("external mcp native", GO_ON),
+  UNSUPPORTED_PROVIDER: all("drafted external mcp native", GO_ON),
   UNAVAILABLE: {
     engine_unavailable: ENGINE,
     ...all("circuit_open resource_exhausted queue_full provider_quota", TRANSIENT),

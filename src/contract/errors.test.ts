@@ -157,6 +157,8 @@ describe("the sources", () => {
     "src/core/run/powers/host/figures.ts": "the words of the judge of paths, as they are",
     "src/agents/records/agent-records.ts": "the fault of a write, with what was written before it",
     "src/core/run/powers/model.ts": "the words of the choice, with the capsule that made it",
+    "src/agents/workflows/run/outputs.ts": "the failure of an earlier step, from its record",
+    "src/core/run/powers/code/join.ts": "the failure of a program, as it was stored",
     "src/contract/tool.ts": "toolError itself: its callers are read instead",
   };
   const found = sources("src").flatMap((file) => pairsIn(file));

@@ -1,7 +1,6 @@
 // What tools keep for their callers: notes, plans, agents, questions; workflows are in workflow.ts. Queries name
 // tenant and user; what belongs to others is absent.
-import type { Json, JsonObject } from "../../../contract/call.ts";
-import type { Risk } from "../../../contract/tool.ts";
+import type { Json } from "../../../contract/call.ts";
 import type { TextQuery } from "../../../util/text/words.ts";
 import type { Owner, Page } from "./workflow.ts";
 

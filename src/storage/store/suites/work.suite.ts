@@ -3,13 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Json } from "../../../contract/call.ts";
 import { parseTextQuery, type TextQuery } from "../../../util/text/words.ts";
 import { atOnce, T0 } from "./samples.suite.ts";
-import {
-  AlreadyExists,
-  type AgentRow,
-  type PlanRow,
-  type QuestionRow,
-  type Store,
-} from "../store.ts";
+import { type AgentRow, type PlanRow, type QuestionRow, type Store } from "../store.ts";
 
 const ann = { tenantId: "local", userId: "ann" };
 const strangers = [

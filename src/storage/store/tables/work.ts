@@ -1,5 +1,4 @@
 // Tables of what tools keep for their callers, but for workflows; JSON as text.
-import type { Risk } from "../../../contract/tool.ts";
 import type { AgentMessage, AgentRow, QuestionRow } from "../rows/work.ts";
 
 export interface PlansTable {
