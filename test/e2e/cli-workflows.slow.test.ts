@@ -123,8 +123,8 @@ describe("workflows on the command line", { timeout: 180_000 }, () => {
     expect(items.map(({ name }: { name: string }) => name).sort()).toEqual(["Asking", "Greeting"]);
     expect((await plain(["list"])).stdout).toMatch(/^NAME +VERSION[\s\S]*Greeting +3 +manual/);
     // Each version is a call on the record.
-    const calls = (await app.api("GET", "/executions?tool=workflow/create", { key })).body;
-    expect(calls.executions ?? calls.items).toHaveLength(4);
+    const calls = await app.api("GET", "/executions?toolName=workflow/create", { key });
+    expect(calls.body.executions).toHaveLength(4);
   });
 
   test("shown and exported, a workflow is the file it came from, or a picture", async () => {

@@ -53,10 +53,10 @@ export async function rerun(
 ): Promise<void> {
   const api = await cli.connect();
   const before = await api.get<Run>(`workflow-runs/${encodeURIComponent(runId)}`);
-  const fromStep = from ?? before.steps.find(({ status }) => status === "failed")?.id;
+  const fromStep = from ?? failedStep(before)?.id;
   if (fromStep === undefined)
     throw usage(
-      `no step of ${runId} has failed: say with which step to begin`,
+      `not exactly one step of ${runId} has failed: say with which step to begin`,
       `--from <step>: one of ${before.steps.map(({ id }) => id).join(", ")}`,
     );
   const started = await api.post<CallAnswer>(`workflow-runs/${encodeURIComponent(runId)}/rerun`, {
@@ -184,7 +184,11 @@ async function untilOver(
 
 function conclude(cli: Cli, api: Api, ended: Run): void {
   const { term } = cli;
-  const { status, error, output, startedAt, endedAt } = ended;
+  const { status, output, startedAt, endedAt } = ended;
+  const failed = failedStep(ended);
+  // What the step was refused for says more than that a step failed.
+  const error =
+    ended.error?.reason === "step_failed" ? (failed?.error ?? ended.error) : ended.error;
   cli.exitCode = status === "success" ? 0 : exitOf(error?.code, error?.reason);
   if (cli.flags.json) return;
   const time = milliseconds(Date.parse(endedAt ?? startedAt) - Date.parse(startedAt));
@@ -195,7 +199,6 @@ function conclude(cli: Cli, api: Api, ended: Run): void {
   }
   const why = error ? `   ${error.code} / ${error.reason}` : "";
   term.warn(`✗ ${term.err.red(status)}  ${time}${why}   ${ended.id}`);
-  const failed = ended.steps.find((step) => step.status === "failed");
   const call = failed?.executionId ?? null;
   const lines = [
     ...row("why", error?.message),
@@ -206,6 +209,12 @@ function conclude(cli: Cli, api: Api, ended: Run): void {
   ];
   for (const line of lines) term.warn(line);
   term.note(`   ${term.err.dim(`${api.url}/x/${ended.executionId}`)}`);
+}
+
+/** Null where several have failed: those that the run may go on after are not told apart. */
+function failedStep({ steps }: Run): Run["steps"][number] | null {
+  const [first = null, second] = steps.filter(({ status }) => status === "failed");
+  return second ? null : first;
 }
 
 /** The user stopped waiting; the run goes on. */

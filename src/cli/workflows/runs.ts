@@ -24,6 +24,7 @@ interface RunStep {
   readonly status: string;
   readonly executionId: string | null;
   readonly ms: number;
+  readonly error?: Fault;
   readonly pendingApproval?: { readonly id: string };
   readonly questionId?: string;
   readonly waitsForEvent?: string;
