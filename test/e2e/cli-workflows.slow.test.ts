@@ -1,10 +1,11 @@
 // `ostiary workflows` as people use it: files become versions, runs are started, followed, looked at and run again.
+import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp, type StartedApp } from "../fixtures/app.ts";
-import { runBin, type BinResult } from "../fixtures/bin.ts";
+import { collect, runBin, spawnBin, type BinResult } from "../fixtures/bin.ts";
 import { newUser } from "../fixtures/contract.ts";
 
 const GREETING = `name: Greeting
@@ -196,6 +197,56 @@ describe("workflows on the command line", { timeout: 180_000 }, () => {
     });
     const ended = await other;
     expect([ended.code, ended.json().status]).toEqual([1, "cancelled"]);
+  });
+
+  test("who stops waiting leaves the run; a version that a person must agree to is told", async () => {
+    const child = spawnBin(
+      ["workflows", "run", "Asking", "--server", app.url, "--key", "env:KEY"],
+      {
+        env: { KEY: key },
+        cwd: folder,
+      },
+    );
+    const { stderr } = collect(child);
+    const closed = once(child, "close");
+    await expect.poll(stderr, SLOW).toContain("waits for an answer");
+    child.kill("SIGINT");
+    expect((await closed)[0]).toBe(4);
+    const { id } = await lastRun("Asking");
+    expect(stderr()).toContain(`${id} continues; cancel it with: ostiary workflows cancel ${id}`);
+    await cli("cancel", id);
+
+    await app.api("PUT", "/mode", { body: { mode: "ALERT", reason: "drill" } });
+    put("greeting.yaml", GREETING.replace("hello {{", "hey {{"));
+    const held = await plain(["apply", "greeting.yaml"]);
+    await app.api("PUT", "/mode", { body: { mode: "NORMAL", reason: "drill" } });
+    expect([held.code, held.stdout]).toEqual([4, ""]);
+    expect(held.stderr).toMatch(
+      /Greeting: a person has to agree first: ostiary approvals show apr_/,
+    );
+    expect(await cli("show", "Greeting")).toMatchObject({ version: 3 });
+  });
+
+  test("references stay where secrets are masked; a masked value is never stored again", async () => {
+    const secret = "hunter2-hunter2";
+    const text = `name: Login\nsteps:\n  - { tool: system/echo, input: { text: x, password: "{{input.password}}" } }\n`;
+    put("login.yaml", text);
+    await cli("apply", "login.yaml");
+    expect((await cli("apply", "login.yaml")).items).toMatchObject([{ change: "unchanged" }]);
+    put("login.yaml", text.replace("{{input.password}}", secret));
+    for (const version of [2, 3]) {
+      const applied = await plain(["apply", "login.yaml"]);
+      expect(applied.stdout).toContain(`changed    Login  version ${version}`);
+      expect(applied.stdout).not.toContain(secret);
+    }
+    const exported = await plain(["export", "Login", "--out", "masked.yaml"]);
+    expect(exported.stderr).toContain("were masked");
+    expect(readFileSync(join(folder, "masked.yaml"), "utf8")).not.toContain(secret);
+    const again = await plain(["apply", "masked.yaml"]);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toMatch(
+      /masked\.yaml:\d+:7 steps\.0\.input\.password: stands for a secret/,
+    );
   });
 
   test("the examples of the repository are valid", async () => {

@@ -119,7 +119,7 @@ const HEAD_MASKED = `${HEAD}\n Values that may be secrets were masked: write ref
 /** Without what is the default. */
 export function writeWorkflow(workflow: StoredWorkflow): { text: string; masked: boolean } {
   const { name, description, trigger, inputSchema, steps } = workflow;
-  const masked = masksIn(workflow as unknown as Pick<Draft, "steps">).length > 0;
+  const masked = masksIn(workflow).length > 0;
   const value = {
     name,
     ...(description === "" ? {} : { description }),

@@ -5,6 +5,8 @@ import { mermaidOf } from "./mermaid.ts";
 const call = (id: string, more: Partial<WorkflowStep> = {}): WorkflowStep =>
   ({ id, tool: "system/echo", input: {}, continueOnError: false, ...more }) as WorkflowStep;
 
+const bare = { id: "x", input: {}, continueOnError: false };
+
 test("steps in order, with a dotted line where a step uses an earlier output", () => {
   const steps = [
     call("end"),
@@ -22,7 +24,6 @@ test("steps in order, with a dotted line where a step uses an earlier output", (
 });
 
 test("needs and references as edges; waits and other workflows with shapes of their own", () => {
-  const { tool: _tool, ...bare } = call("x");
   const steps: WorkflowStep[] = [
     { ...bare, id: "pause", wait: { kind: "time", seconds: 5 } },
     { ...bare, id: "other", workflow: "Greeting" },
@@ -38,7 +39,6 @@ test("needs and references as edges; waits and other workflows with shapes of th
 });
 
 test("no text can leave its label", () => {
-  const { tool: _tool, ...bare } = call("x");
   const question = 'a"] --> b["c<script>#quot;\n`x`;%%';
   const picture = mermaidOf([
     { ...bare, wait: { kind: "person", question, expiresSeconds: 60 } },

@@ -84,12 +84,8 @@ export function tellEvent(cli: Cli, event: RunEvent): void {
     fault ? `${fault.code} / ${fault.reason}: ${fault.message}` : null,
     Object.keys(more).length === 0 ? null : JSON.stringify(more),
   ];
-  cli.term.print(
-    words
-      .map(oneLine)
-      .filter((word) => word !== "")
-      .join("  "),
-  );
+  const line = words.map(oneLine).filter((word) => word !== "");
+  cli.term.print(line.join("  ").trimEnd());
 }
 
 /** What its steps wait for, and what to do about it. */
