@@ -31,9 +31,6 @@ function withReferences(raw: Json, masked: Json, plain: ReadonlySet<string>): Js
       withReferences(inner(String(at)), one, plain),
     );
   return Object.fromEntries(
-    Object.entries(masked).map(([key, one]) => [
-      key,
-      withReferences(inner(key), one, plain),
-    ]),
+    Object.entries(masked).map(([key, one]) => [key, withReferences(inner(key), one, plain)]),
   );
 }

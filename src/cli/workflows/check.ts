@@ -7,7 +7,7 @@ import {
 } from "../../agents/workflows/definition.ts";
 import { notValid, type FieldPath } from "../../agents/yaml-file.ts";
 import type { JsonObject } from "../../contract/call.ts";
-import type { AppError} from "../../contract/errors.ts";
+import type { AppError } from "../../contract/errors.ts";
 import { type FieldFault } from "../../contract/errors.ts";
 import type { Risk } from "../../contract/tool.ts";
 import type { Api } from "../client/client.ts";
