@@ -1,5 +1,5 @@
 // A YAML file that people write, read with the place of every fault.
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from "yaml";
+import { Document, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from "yaml";
 import { AppError, type FieldFault } from "../contract/errors.ts";
 
 export type FieldPath = readonly PropertyKey[];
@@ -67,6 +67,13 @@ export function notValid(file: string, faults: readonly FieldFault[]): AppError 
     remedy: "correct the places that are named; nothing was changed",
     errors: faults,
   });
+}
+
+/** As people read it: no aliases, no folded lines, `comment` at its head. */
+export function writeYaml(value: unknown, comment: string): string {
+  const doc = new Document(value, { aliasDuplicateObjects: false });
+  doc.commentBefore = comment;
+  return doc.toString({ lineWidth: 0 });
 }
 
 /** Aliases are refused: what they stand for could grow without bound. */

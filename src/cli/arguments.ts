@@ -75,8 +75,12 @@ function typesOf(schema: SchemaNode | undefined): Set<string> {
   return found;
 }
 
-/** `--args`: JSON, `@file`, or `-` for stdin. */
-export function parseArgs(source: string, readStdin: () => string): Record<string, Json> {
+/** `--args`, or the flag that is named: JSON, `@file`, or `-` for stdin. */
+export function parseArgs(
+  source: string,
+  readStdin: () => string,
+  flag = "--args",
+): Record<string, Json> {
   let text: string;
   try {
     text =
@@ -87,12 +91,12 @@ export function parseArgs(source: string, readStdin: () => string): Record<strin
           : source;
   } catch (cause) {
     throw usage(
-      `--args: ${source} cannot be read (${(cause as NodeJS.ErrnoException).code ?? ""})`,
+      `${flag}: ${source} cannot be read (${(cause as NodeJS.ErrnoException).code ?? ""})`,
     );
   }
-  const value = parseJson(text, "--args");
+  const value = parseJson(text, flag);
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw usage("--args: expected a JSON object");
+    throw usage(`${flag}: expected a JSON object`);
   return value as Record<string, Json>;
 }
 

@@ -72,6 +72,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/runs.ts"),
   },
   {
+    name: "workflows",
+    summary: "workflows as files, and their runs: apply, validate, run, list, show, logs, export",
+    load: () => import("./commands/workflows.ts"),
+  },
+  {
     name: "schedules",
     summary: "workflows by the clock: list, times, pause, resume, edit, remove",
     load: () => import("./commands/schedules.ts"),

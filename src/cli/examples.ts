@@ -123,6 +123,12 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     { line: "servers import ~/.claude.json", about: "all servers of an AI client" },
     { line: "servers approve notes", about: "agree to the tools it offers" },
   ],
+  workflows: [
+    { line: "workflows apply report.yaml --dry-run", about: "what would change; the gate's word" },
+    { line: "workflows run report day=monday --watch", about: "a line for each change of a step" },
+    { line: "workflows logs run_01k7 --follow", about: "what happened, until it has ended" },
+    { line: "workflows export report --mermaid", about: "a flowchart of its steps" },
+  ],
   schedules: [
     { line: "schedules list", about: "which workflows run by the clock, and when next" },
     { line: "schedules pause sch_01k7", about: "run it no more for a while" },

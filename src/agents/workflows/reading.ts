@@ -12,6 +12,7 @@ import type {
   WorkflowRow,
 } from "../../storage/store/store.ts";
 import type { Masker } from "../../util/secrets/masker.ts";
+import { shownInput } from "./shown-input.ts";
 
 /** Whose, for administrators: a user, or `*`; absent: the caller's own. */
 export interface WorkQuery extends Page {
@@ -66,7 +67,10 @@ export function createWorkReading(
         rows.map(async (row) => ({
           ...row,
           steps: await Promise.all(
-            row.steps.map(async (step) => ({ ...step, input: await masked(step.input) })),
+            row.steps.map(async (step) => ({
+              ...step,
+              input: await shownInput(step.input, masked),
+            })),
           ),
         })),
       );

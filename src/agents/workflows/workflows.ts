@@ -142,7 +142,8 @@ export function createWorkflows(p: WorkflowsPowers): Workflows {
     async dryRun(caller, { workflowId, input, version }) {
       const workflow = await find(caller, workflowId, version);
       requireInput(workflow, input, p.validate);
-      return dryRun(workflow, input, await runAs(caller, workflow, p.callerAgain), p.engine());
+      const as = await runAs(caller, workflow, p.callerAgain);
+      return dryRun(workflow, input, (request) => p.engine().explain(as, request));
     },
 
     async schedule(caller, { workflowId, cron, timezone, enabled, input, catchUp, overlap }) {

@@ -13,6 +13,15 @@ const REWRITES: readonly Rewrite[] = [
     () => "list your sessions: ostiary sessions list, or leave --session out to begin a new one",
   ],
   [
+    /GET \/api\/v1\/workflows\/\{workflowId\}\/runs$/,
+    () => "ostiary workflows runs <name of the workflow>",
+  ],
+  [/POST \/api\/v1\/workflow-runs\/\{runId\}\/rerun$/, () => "ostiary workflows rerun <run>"],
+  [
+    /^list your workflows with workflow\/list$/,
+    () => "list your workflows: ostiary workflows list",
+  ],
+  [
     /^list the tools(?: you may use)?(?: first)?(?::.*)?$/,
     () => "list the tools you may use: ostiary tools",
   ],

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../../contract/call.ts";
 import { defineTool } from "../../contract/tool.ts";
-import { stepDraft } from "./shared/step-shape.ts";
+import { workflowDraft } from "./shared/step-shape.ts";
 
 export default defineTool({
   name: "workflow/create",
@@ -9,24 +9,7 @@ export default defineTool({
     "Keep a list of tool calls as a workflow to run later with workflow/execute. Steps run in order, or by their needs; inputs may use {{input.x}} and {{steps.<id>.output.path}} (values only, no code). " +
     "A step calls a tool, runs another workflow, or waits for a time, a person or an event. " +
     "Each step runs as the caller through the full gate: a workflow grants nothing. The same name again makes a new version. Answers the id, the version, the highest risk of its steps and warnings.",
-  input: z.strictObject({
-    name: z.string().min(1).max(255).describe("Name of the workflow, unique among yours."),
-    description: z.string().max(1_000).default("").describe("What it is for."),
-    trigger: z
-      .enum(["manual", "scheduled", "webhook", "event"])
-      .default("manual")
-      .describe(
-        "How it is meant to be started; scheduled ones need workflow/schedule, event: POST /api/v1/events/{name of the workflow}, its body is the input. webhook is refused.",
-      ),
-    steps: z.array(stepDraft).min(1).max(50).describe("What to do, in order."),
-    inputSchema: z
-      .record(z.string().max(200), z.unknown())
-      .optional()
-      .meta({ maxProperties: 50 })
-      .describe(
-        "JSON Schema of the input a run takes; type object, without references and patterns.",
-      ),
-  }),
+  input: workflowDraft,
   output: z.strictObject({
     workflowId: z.string(),
     version: z.int(),

@@ -5,7 +5,7 @@ import { parseCondition, referencesOf } from "../condition.ts";
 import { parseReference, referencesIn, type Reference } from "../template.ts";
 
 /** All texts of a step that may hold references. */
-export const textsOf = ({ input, wait, forEach }: WorkflowStep): Json => [
+const textsOf = ({ input, wait, forEach }: WorkflowStep): Json => [
   input,
   wait?.kind === "person" ? wait.question : null,
   wait?.kind === "time" ? (wait.until ?? null) : null,

@@ -1,4 +1,4 @@
-// A step of a workflow as people and agents write it: the same fields in the tool and in a YAML file.
+// A workflow and its steps as people and agents write them: the same fields in the tool and in a YAML file.
 import { z } from "zod";
 
 const MONTH_SECONDS = 2_678_400;
@@ -33,7 +33,7 @@ const wait = z
   ])
   .describe("Wait instead of calling a tool: for a time, a person's answer, or an event.");
 
-export const stepDraft = z.strictObject({
+const stepDraft = z.strictObject({
   id: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/)
@@ -89,5 +89,24 @@ export const stepDraft = z.strictObject({
     .optional()
     .describe(
       "Call the tool once for each item: {{item}}, {{item.path}} and {{index}} in its input.",
+    ),
+});
+
+export const workflowDraft = z.strictObject({
+  name: z.string().min(1).max(255).describe("Name of the workflow, unique among yours."),
+  description: z.string().max(1_000).default("").describe("What it is for."),
+  trigger: z
+    .enum(["manual", "scheduled", "webhook", "event"])
+    .default("manual")
+    .describe(
+      "How it is meant to be started; scheduled ones need workflow/schedule, event: POST /api/v1/events/{name of the workflow}, its body is the input. webhook is refused.",
+    ),
+  steps: z.array(stepDraft).min(1).max(50).describe("What to do, in order."),
+  inputSchema: z
+    .record(z.string().max(200), z.unknown())
+    .optional()
+    .meta({ maxProperties: 50 })
+    .describe(
+      "JSON Schema of the input a run takes; type object, without references and patterns.",
     ),
 });
