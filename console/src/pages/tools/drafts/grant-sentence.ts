@@ -2,7 +2,7 @@
 import type { Draft } from "./data.ts";
 
 type Terms = NonNullable<Draft["terms"]>;
-export type Access = Pick<Terms, "workspace" | "hosts">;
+type Access = Pick<Terms, "workspace" | "hosts">;
 
 const FILES: Record<Terms["workspace"], string> = {
   none: "sees no file of the workspace",
@@ -10,13 +10,13 @@ const FILES: Record<Terms["workspace"], string> = {
   rw: "reads and writes the workspace",
 };
 
-export const accessText = ({ workspace, hosts }: Access): string =>
+const accessText = ({ workspace, hosts }: Access): string =>
   `${FILES[workspace]} and reaches ${hosts.length === 0 ? "no network" : `only ${hosts.join(", ")}`}`;
 
 export const termsText = (terms: Terms): string =>
   `${terms.risk}; it ${accessText(terms)}${terms.requiresApproval ? "; a person is asked about every call" : ""}`;
 
-export interface Granted extends Access {
+interface Granted extends Access {
   readonly name: string;
   readonly version: string;
   /** Names of those that are chosen; none where those of the linked version keep it. */

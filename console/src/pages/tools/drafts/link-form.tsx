@@ -97,7 +97,7 @@ export function LinkForm({
         <Select
           label="Risk"
           value={risk}
-          hint={`The draft proposes ${proposedRisk ?? "none"}; dangerous needs the level admin`}
+          hint={`The draft proposes ${proposedRisk ?? "no risk"}; dangerous needs the level admin`}
           options={(["safe", "moderate", "dangerous"] as const).map((word) => [word, word])}
           onChange={(event) => setRisk(event.target.value as Risk)}
         />

@@ -3,6 +3,9 @@ import { Code, jsonText } from "../../../ui/code.tsx";
 import { Editor } from "../../../ui/editor/editor.tsx";
 import type { Review } from "./data.ts";
 
+/** Fits into a low editor. */
+const SHORT_LINES = 14;
+
 export function Program({
   review,
   goTo,
@@ -12,14 +15,15 @@ export function Program({
 }) {
   const { program, language, kind } = review;
   if (kind !== "code") return <Code text={jsonText(program["command"])} label="the command" />;
+  const source = shownSource(review);
   return (
     <Editor
       label="Program"
       language={language === "python" ? "python" : "js"}
-      value={shownSource(review)}
+      value={source}
       readOnly
       goTo={goTo}
-      className="h-[55vh]"
+      className={source.split("\n").length > SHORT_LINES ? "h-[55vh]" : "h-72"}
     />
   );
 }

@@ -2,7 +2,7 @@
 import { api } from "../../../api/client.ts";
 import { useChange } from "../../../api/query.ts";
 import { Button } from "../../../ui/button.tsx";
-import { jsonText, visibleText } from "../../../ui/code.tsx";
+import { visibleText } from "../../../ui/code.tsx";
 import { Card } from "../../../ui/page.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
 import { notify } from "../../../ui/toast.tsx";
@@ -70,9 +70,9 @@ function TestRow({ result: { test, status, ms, message } }: { readonly result: R
       </span>
       <code className="wrap-anywhere">
         {visibleText(JSON.stringify(input))} →{" "}
-        {error === undefined
-          ? visibleText(jsonText(output))
-          : `error “${visibleText(String(error))}”`}
+        {typeof error === "string"
+          ? `error “${visibleText(error)}”`
+          : visibleText(JSON.stringify(output))}
       </code>
       {files === undefined || files === null ? null : (
         <span className="text-muted">

@@ -5,7 +5,7 @@ import { cx } from "../../../ui/class-names.ts";
 import { visibleText } from "../../../ui/code.tsx";
 import type { RunStep, Workflow } from "../data.ts";
 import { statusLook } from "../status.tsx";
-import { toneText } from "../../../ui/verdict.tsx";
+import { Sign, toneText } from "../../../ui/verdict.tsx";
 import { actionOf, edgesOf, layoutOf, NODE } from "./layout.ts";
 import { progressOf } from "./progress.ts";
 
@@ -42,8 +42,8 @@ function StepBox({
       <span className="flex items-center justify-between gap-2">
         <strong className="truncate">{visibleText(id)}</strong>
         {tone === undefined ? null : (
-          <span className={cx("text-xs whitespace-nowrap", toneText[tone])}>
-            {sign} {word}
+          <span className={cx("flex items-center gap-1 text-xs whitespace-nowrap", toneText[tone])}>
+            <Sign sign={sign} /> {word}
           </span>
         )}
       </span>
@@ -114,6 +114,7 @@ export function Flow({ steps, states = [] }: GraphProps) {
         nodesConnectable={false}
         nodesFocusable={false}
         edgesFocusable={false}
+        elementsSelectable={false}
         zoomOnScroll={false}
         preventScrolling={false}
         proOptions={{ hideAttribution: true }}
