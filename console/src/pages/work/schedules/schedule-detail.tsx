@@ -20,7 +20,8 @@ interface Props {
   readonly schedule: Schedule;
   /** Of its workflow. */
   readonly name: string;
-  readonly onRemoved: () => void;
+  /** Closes it, before what does not exist any more would be read again. */
+  readonly onRemoved: () => Promise<void>;
 }
 
 export function ScheduleDetail({ schedule, name, onRemoved }: Props) {
@@ -118,14 +119,13 @@ function RemoveButton({ schedule, name, onRemoved }: Props) {
   const canMakeAgain = schedule.userId === userId && !holdsMask(schedule);
   const remove = useChange(() => api.work.removeSchedule.mutate({ scheduleId: id }), {
     refreshes: ["work"],
-    onDone: () => {
-      onRemoved();
+    leave: onRemoved,
+    onDone: () =>
       notify(`The schedule of ${visibleText(name)} is removed`, {
         ...(canMakeAgain
           ? { undo: () => again.mutate(undefined), undoLabel: "Make it again" }
           : {}),
-      });
-    },
+      }),
   });
   return (
     <ConfirmButton

@@ -24,8 +24,8 @@ export function Schedules({
     () => columnsOf(names).filter(({ isBesideDetail }) => current === undefined || isBesideDetail),
     [names, current],
   );
-  const open = (id: string | undefined): void =>
-    void navigate({
+  const open = (id: string | undefined): Promise<void> =>
+    navigate({
       to: "/work",
       search: { tab: "schedules", ...(of ? { of } : {}), ...(id === undefined ? {} : { id }) },
       replace: true,
@@ -46,7 +46,7 @@ export function Schedules({
         ) : (
           <ListDetail
             title={found ? "Schedule" : ""}
-            onClose={() => open(undefined)}
+            onClose={() => void open(undefined)}
             list={
               <DataTable
                 label="Schedules"
@@ -54,7 +54,7 @@ export function Schedules({
                 columns={columns}
                 rowId={({ id }) => id}
                 isCurrent={({ id }) => id === current}
-                onOpen={({ id }) => open(id)}
+                onOpen={({ id }) => void open(id)}
               />
             }
             detail={
