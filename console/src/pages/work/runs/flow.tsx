@@ -31,7 +31,6 @@ function StepBox({
 }: {
   readonly data: StepNode["data"];
 }) {
-  const [tone, sign, word] = status === null ? [] : statusLook(status);
   return (
     <div className="flex h-14 w-56 flex-col justify-center rounded-md border border-strong-line/60 bg-surface px-3">
       <Handle
@@ -41,11 +40,7 @@ function StepBox({
       />
       <span className="flex items-center justify-between gap-2">
         <strong className="truncate">{visibleText(id)}</strong>
-        {tone === undefined ? null : (
-          <span className={cx("flex items-center gap-1 text-xs whitespace-nowrap", toneText[tone])}>
-            <Sign sign={sign} /> {word}
-          </span>
-        )}
+        {status === null ? null : <NodeStatus status={status} />}
       </span>
       <span className="flex items-center justify-between gap-2 text-muted">
         <code className="truncate">{visibleText(tool)}</code>
@@ -59,6 +54,15 @@ function StepBox({
         className="opacity-0"
       />
     </div>
+  );
+}
+
+function NodeStatus({ status }: { readonly status: RunStep["status"] }) {
+  const [tone, sign, word] = statusLook(status);
+  return (
+    <span className={cx("flex items-center gap-1 text-xs whitespace-nowrap", toneText[tone])}>
+      <Sign sign={sign} /> {word}
+    </span>
   );
 }
 
