@@ -267,7 +267,11 @@ const SECTIONS: Record<string, readonly Row[]> = {
     done("R239", "Not found and permission errors go back to the model", CHAT),
     done("R245", "Genesis: three gated steps", GENESIS),
     done("R246", "Each genesis step is checked on its own", GENESIS),
-    done("R247", "A new capability is pending until a person links it", GENESIS, TOOL_DRAFTS),
+    done(
+      "R247",
+      "A new capability is pending until a person links it",
+      ...[GENESIS, TOOL_DRAFTS, "test/console/drafts.test.ts"],
+    ),
     done("R250", "A capsule names its models", MULTIMODAL),
     done("R251", "Multimodal runner", MULTIMODAL),
     done("R252", "Multimodal calls have trace and audit like any tool", MULTIMODAL),

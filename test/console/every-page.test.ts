@@ -11,19 +11,30 @@ import {
   startConsole,
 } from "../fixtures/console-browser.ts";
 import { ECHO, type McpUpstream, startMcpUpstream } from "../fixtures/mcp-upstream.ts";
+import { HAS_BOX } from "../fixtures/programs.ts";
 import { addServer } from "../fixtures/servers.ts";
 
-/** Some fifty pages, each of them gone through by keyboard. */
-const LIMIT_MS = 480_000;
+/** Some sixty pages, each of them gone through by keyboard. */
+const LIMIT_MS = 600_000;
 /** A page that needs more presses than this to go through cannot be used by keyboard. */
 const MOST_PRESSES = 400;
 
 const SETTINGS = ["you", "sign-ins", "server", "modes", "webhooks", "health", "about"];
 const PEOPLE = ["users", "keys", "capsules", "personas", "models", "plans", "sign-ins", "files"];
 const PANELS = ["tests", "changes", "replay", "versions", "trial"];
+const RUN_VIEWS = ["", "&view=graph", "&view=timeline", "&view=history"];
 const RELATIONS = ["check", "lookup", "graph", "schema"];
 
-const pathsOf = ({ approvalId, refusedId, programId }: Demo, sessionId: string): string[] => [
+interface Made {
+  readonly sessionId: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly scheduleId: string;
+  /** Null where there is no sandbox to draft one in. */
+  readonly draftId: string | null;
+}
+
+const pathsOf = ({ approvalId, refusedId, programId }: Demo, made: Made): string[] => [
   ...["/", "/executions", `/executions/${programId}`, `/executions/${refusedId}?tab=ledger`],
   ...["/approvals", `/approvals/${approvalId}`, "/approvals?tab=decided", "/approvals?tab=rules"],
   ...["/tools", "/tools?as=deploy-bot", "/tools/file/write", "/tools/file/write?tab=governance"],
@@ -34,8 +45,12 @@ const pathsOf = ({ approvalId, refusedId, programId }: Demo, sessionId: string):
   ...["/audit", "/figures?period=1h", "/figures?period=1h&show=tables"],
   ...["/servers", "/servers/tracker?tool=echo", "/servers?add=server"],
   ...["/work", "/work?tab=schedules", "/work?tab=questions"],
+  ...[`/work/${made.workflowId}`, `/work?tab=schedules&id=${made.scheduleId}`],
+  ...RUN_VIEWS.map((view) => `/work/${made.workflowId}?run=${made.runId}${view}`),
+  ...["/tools/drafts", "/tools/drafts?state=all"],
+  ...(made.draftId === null ? [] : [`/tools/drafts?draft=${made.draftId}`]),
   ...PEOPLE.map((tab) => `/people?tab=${tab}`),
-  ...["/chat", `/chat/${sessionId}`, ...SETTINGS.map((tab) => `/settings?tab=${tab}`)],
+  ...["/chat", `/chat/${made.sessionId}`, ...SETTINGS.map((tab) => `/settings?tab=${tab}`)],
 ];
 
 describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "every page", () => {
@@ -49,12 +64,48 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "every page", () => {
     await addServer(house.app, "tracker", { kind: "http", url: upstream.url });
     const message = `/tool system/echo {"text": "hello"}`;
     const said = await house.app.api("POST", "/chat", { body: { message } });
-    paths = pathsOf(demo, said.body.sessionId as string);
+    const sessionId = said.body.sessionId as string;
+    paths = pathsOf(demo, { sessionId, ...(await makeWork()), draftId: await makeDraft() });
   });
   afterAll(async () => {
     await house.close();
     await upstream.close();
   });
+
+  /** A run that waits for everything that a step can wait for, and a schedule. */
+  async function makeWork(): Promise<Pick<Made, "workflowId" | "runId" | "scheduleId">> {
+    const call = async (name: string, args: object) => {
+      const body = { name: `workflow/${name}`, arguments: args };
+      return (await house.app.api("POST", "/executions", { body })).body.result;
+    };
+    const steps = [
+      { id: "ask", needs: [], wait: { kind: "person", question: "Go on?", options: ["yes"] } },
+      { id: "signal", needs: [], wait: { kind: "event", name: "order.paid" } },
+      { id: "later", needs: [], wait: { kind: "time", seconds: 86_400 } },
+      { id: "write", needs: [], tool: "file/write", input: { path: "a.md", content: "a" } },
+      { id: "last", needs: ["ask"], tool: "system/echo", input: { text: "done" } },
+    ];
+    const { workflowId } = await call("create", { name: "Everything", steps });
+    const { runId } = await call("execute", { workflowId });
+    const { scheduleId } = await call("schedule", { workflowId, cron: "0 4 1 1 *" });
+    return { workflowId, runId, scheduleId };
+  }
+
+  async function makeDraft(): Promise<string | null> {
+    if (!HAS_BOX) return null;
+    const body = {
+      name: "system/shout",
+      description: "Answers a text in capital letters.",
+      schema: { type: "object", properties: { text: { type: "string" } } },
+      config: {
+        kind: "code",
+        language: "js",
+        source: "// Nothing else\nexport default ({ text }) => ({ text: text.toUpperCase() });\n",
+      },
+      tests: [{ input: { text: "a" }, output: { text: "A" } }],
+    };
+    return (await house.app.api("POST", "/tool-drafts", { body })).body.id as string;
+  }
 
   /** Everything has arrived. */
   async function settled(page: Page): Promise<void> {

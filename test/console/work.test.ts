@@ -60,7 +60,7 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "work", () => {
     expect(faults()).toEqual([]);
   });
 
-  test("a workflow is scheduled, and the schedule switched off, both as calls of their own", async () => {
+  test("a workflow is scheduled by a call of its own", async () => {
     const id = await workflow("Nightly");
     const { page, faults, visit } = await house.open();
     await visit(`/work/${id}`);
@@ -68,13 +68,10 @@ describe.skipIf(NO_BROWSER)(NO_BROWSER ?? "work", () => {
     await page.getByLabel("Timezone").fill("UTC");
     await page.getByRole("button", { name: "Schedule it" }).click();
     await page.getByText("Nightly is scheduled").waitFor();
-    await visit("/work?tab=schedules");
-    await page.getByRole("button", { name: "Switch off" }).click();
-    await page.getByRole("button", { name: "Switch on" }).waitFor();
     const { items } = (await house.app.api("GET", "/schedules")).body;
-    expect(items).toMatchObject([{ workflowId: id, enabled: false }]);
+    expect(items).toMatchObject([{ workflowId: id, enabled: true, catchUp: "once" }]);
     const calls = (await house.app.api("GET", "/executions?toolName=workflow/schedule")).body;
-    expect(calls.totalCount).toBe(2);
+    expect(calls.totalCount).toBe(1);
     expect(faults()).toEqual([]);
   });
 

@@ -33,6 +33,7 @@ const NAMES = [
   "question.asked",
   "question.answered",
   "question.declined",
+  "workflow.run",
   "mode.changed",
   "mode.proposed",
   "stream.lagged",
@@ -40,11 +41,12 @@ const NAMES = [
 
 /** Which cached answers an event makes stale, by the first word of its name. */
 const STALE: Readonly<Record<string, readonly string[]>> = {
-  tool: ["executions", "metrics", "usage"],
+  tool: ["executions", "metrics", "usage", "runs", "drafts"],
   approval: ["approvals", "executions"],
   question: ["questions"],
+  workflow: ["runs", "work", "questions"],
   mode: ["mode"],
-  stream: ["executions", "approvals", "questions", "mode"],
+  stream: ["executions", "approvals", "questions", "mode", "runs", "work"],
 };
 /** At most one refresh of a noun in this time, however many events arrive. */
 const REFRESH_MS = 1_000;

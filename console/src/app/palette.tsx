@@ -12,6 +12,7 @@ import { useIsAdmin } from "./session.tsx";
 const BY_PREFIX: readonly (readonly [RegExp, (id: string) => string, string])[] = [
   [/^exec_[\w-]+$/, (id) => `/executions/${id}`, "Open execution"],
   [/^apr_[\w-]+$/, (id) => `/approvals/${id}`, "Open approval"],
+  [/^run_[\w-]+$/, (id) => `/work/runs/${id}`, "Open run"],
   [/^req_[\w-]+$/, (id) => `/audit?text=${id}`, "Find request"],
   [/^(?:key|usr|cap)_[\w-]+$/, (id) => `/people?id=${id}`, "Open record"],
   [/^(?:ses|session)_[\w-]+$/, (id) => `/chat/${id}`, "Open session"],

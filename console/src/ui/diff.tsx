@@ -47,3 +47,10 @@ export function DiffLines({
     </pre>
   );
 }
+
+/** The lines of a unified diff. Only its two first lines are its head: further on, `+++` is an added line. */
+export const unifiedLines = (lines: readonly string[]): readonly DiffLine[] =>
+  lines.slice(lines[0]?.startsWith("--- ") && lines[1]?.startsWith("+++ ") ? 2 : 0).map((line) => ({
+    kind: line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "same",
+    text: line.startsWith("@@") ? line : line.slice(1),
+  }));

@@ -36,7 +36,7 @@ export function Empty({
       {action}
       {command === undefined ? null : (
         <p className="flex max-w-full items-center gap-1 text-muted">
-          <span className="shrink-0">or</span>{" "}
+          {action === undefined ? null : <span className="shrink-0">or</span>}
           <code className="min-w-0 rounded bg-raised px-1.5 py-0.5 wrap-anywhere text-text">
             {command}
           </code>

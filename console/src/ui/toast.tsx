@@ -1,15 +1,15 @@
 import { toast } from "sonner";
 import type { Failure } from "../api/failure.ts";
 
-/** A short message; `undo` offers to take the change back. */
+/** A short message; `undo` offers to take the change back, `undoLabel` says how. */
 export function notify(
   message: string,
-  options: { undo?: () => void; detail?: string } = {},
+  options: { undo?: () => void; undoLabel?: string; detail?: string } = {},
 ): void {
-  const { undo, detail } = options;
+  const { undo, undoLabel = "Undo", detail } = options;
   toast(message, {
     ...(detail === undefined ? {} : { description: detail }),
-    ...(undo ? { action: { label: "Undo", onClick: undo }, duration: 10_000 } : {}),
+    ...(undo ? { action: { label: undoLabel, onClick: undo }, duration: 10_000 } : {}),
   });
 }
 

@@ -10,6 +10,7 @@ import { Categories } from "./categories.tsx";
 import { Filters } from "./filters.tsx";
 import { filtered, isSupposed } from "./search.ts";
 import { ToolTable } from "./table.tsx";
+import { ToolsTabs } from "./tools-tabs.tsx";
 import { useCatalogue } from "./use-catalogue.ts";
 import { ViewAs } from "./view-as.tsx";
 
@@ -32,57 +33,59 @@ export function ToolsPage() {
         </Button>
       }
     >
-      {isOpen ? <ViewAs search={search} who={catalogue.data?.who} /> : null}
-      <Loaded query={catalogue} skeleton={<Skeleton className="h-[70vh] w-full" />}>
-        {({ tools: all, counts }) =>
-          all.length === 0 ? (
-            <Card>
-              <Empty
-                title="No tools here"
-                text={
-                  isSupposed(search)
-                    ? "This caller sees none."
-                    : "Your key's capsule holds none. An administrator can add some to it."
-                }
-                command="ostiary tools list"
-              />
-            </Card>
-          ) : (
-            <div className="flex flex-col gap-3">
-              <Filters all={all} counts={counts} search={search} />
-              <div className="grid items-start gap-4 2xl:grid-cols-[11rem_1fr]">
-                <Categories all={all} search={search} />
-                <Card flush>
-                  {rows.length > 0 ? (
-                    <ToolTable rows={rows} />
-                  ) : (
-                    <Empty
-                      title="No tool fits these filters"
-                      action={
-                        <Button
-                          onClick={() =>
-                            void navigate({
-                              search: ({ as, capsule, session, mode, at }) => ({
-                                as,
-                                capsule,
-                                session,
-                                mode,
-                                at,
-                              }),
-                            })
-                          }
-                        >
-                          Clear the filters
-                        </Button>
-                      }
-                    />
-                  )}
-                </Card>
+      <ToolsTabs current="catalogue">
+        {isOpen ? <ViewAs search={search} who={catalogue.data?.who} /> : null}
+        <Loaded query={catalogue} skeleton={<Skeleton className="h-[70vh] w-full" />}>
+          {({ tools: all, counts }) =>
+            all.length === 0 ? (
+              <Card>
+                <Empty
+                  title="No tools here"
+                  text={
+                    isSupposed(search)
+                      ? "This caller sees none."
+                      : "Your key's capsule holds none. An administrator can add some to it."
+                  }
+                  command="ostiary tools list"
+                />
+              </Card>
+            ) : (
+              <div className="flex flex-col gap-3">
+                <Filters all={all} counts={counts} search={search} />
+                <div className="grid items-start gap-4 2xl:grid-cols-[11rem_1fr]">
+                  <Categories all={all} search={search} />
+                  <Card flush>
+                    {rows.length > 0 ? (
+                      <ToolTable rows={rows} />
+                    ) : (
+                      <Empty
+                        title="No tool fits these filters"
+                        action={
+                          <Button
+                            onClick={() =>
+                              void navigate({
+                                search: ({ as, capsule, session, mode, at }) => ({
+                                  as,
+                                  capsule,
+                                  session,
+                                  mode,
+                                  at,
+                                }),
+                              })
+                            }
+                          >
+                            Clear the filters
+                          </Button>
+                        }
+                      />
+                    )}
+                  </Card>
+                </div>
               </div>
-            </div>
-          )
-        }
-      </Loaded>
+            )
+          }
+        </Loaded>
+      </ToolsTabs>
     </Page>
   );
 }

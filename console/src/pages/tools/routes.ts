@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../app/root.tsx";
+import { oneOf, textOf } from "../../ui/search-params.ts";
 import { catalogueSearch } from "./search.ts";
 
 const toolsRoute = createRoute({
@@ -11,6 +12,9 @@ const toolsRoute = createRoute({
 
 export const TABS = ["try", "about", "governance", "versions"] as const;
 export type ToolTab = (typeof TABS)[number];
+
+/** Without one: those that wait. */
+export const DRAFT_FILTERS = ["linked", "retired", "rejected", "all"] as const;
 
 interface DetailSearch {
   readonly tab?: ToolTab | undefined;
@@ -33,4 +37,16 @@ const toolRoute = createRoute({
   component: lazyRouteComponent(() => import("./detail/page.tsx"), "ToolPage"),
 });
 
-export const toolRoutes = [toolsRoute, toolRoute] as const;
+/** One segment, so that no server can have a tool at this address. */
+const draftsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "tools/drafts",
+  validateSearch: (raw: Record<string, unknown>) => ({
+    ...oneOf(raw, "state", DRAFT_FILTERS),
+    // Of one version, which is open.
+    ...textOf(raw, "draft"),
+  }),
+  component: lazyRouteComponent(() => import("./drafts/page.tsx"), "DraftsPage"),
+});
+
+export const toolRoutes = [toolsRoute, toolRoute, draftsRoute] as const;

@@ -13,7 +13,7 @@ import { Workflows } from "./workflows.tsx";
 const route = getRouteApi("/work");
 
 export function WorkPage() {
-  const { tab = "workflows", of } = route.useSearch();
+  const { tab = "workflows", of, id } = route.useSearch();
   const navigate = useNavigate();
   const isAdmin = useIsAdmin();
   const go = (next: WorkTab, whose: Of): void =>
@@ -51,12 +51,12 @@ export function WorkPage() {
           {
             id: "schedules",
             label: "Schedules",
-            content: tab === "schedules" ? <Schedules of={of} /> : null,
+            content: tab === "schedules" ? <Schedules of={of} current={id} /> : null,
           },
           {
             id: "questions",
             label: open > 0 ? `Questions · ${open} open` : "Questions",
-            content: tab === "questions" ? <Questions /> : null,
+            content: tab === "questions" ? <Questions current={id} /> : null,
           },
         ]}
       />

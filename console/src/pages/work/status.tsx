@@ -5,7 +5,7 @@ const LOOKS: Record<RunStep["status"], readonly [Tone, string, string]> = {
   success: ["ok", "✓", "success"],
   running: ["info", "▶", "running"],
   pending: ["hold", "⏸", "waits"],
-  paused: ["hold", "⏸", "paused"],
+  paused: ["info", "‖", "paused"],
   failed: ["deny", "✕", "failed"],
   cancelled: ["plain", "■", "cancelled"],
   skipped: ["plain", "↷", "skipped"],

@@ -8,9 +8,10 @@ import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 import { useEffect, useRef } from "react";
 import { cx } from "../class-names.ts";
+import { javascript, python } from "./program-languages.ts";
 import { rego } from "./rego-language.ts";
 
-export type Language = "json" | "yaml" | "rego" | "text";
+export type Language = "json" | "yaml" | "rego" | "js" | "python" | "text";
 
 export interface Fault {
   /** From 1. */
@@ -44,6 +45,8 @@ const LANGUAGES: Record<Language, () => LanguageSupport | Extension> = {
   json: () => json(),
   yaml: () => yaml(),
   rego: () => rego(),
+  js: () => javascript(),
+  python: () => python(),
   text: () => [],
 };
 

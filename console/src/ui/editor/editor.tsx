@@ -1,4 +1,4 @@
-// A text editor for JSON, YAML and Rego. Loaded when it is shown.
+// A text editor for JSON, YAML, Rego and programs. Loaded when it is shown.
 import { lazy, Suspense } from "react";
 import { Skeleton } from "../states.tsx";
 import type { EditorProps } from "./code-mirror.tsx";

@@ -4,8 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { api } from "../../../api/client.ts";
 import { useData } from "../../../api/query.ts";
 import { Code, visibleText } from "../../../ui/code.tsx";
-import { DiffLines } from "../../../ui/diff.tsx";
-import type { DiffLine } from "../../../ui/line-diff.ts";
+import { DiffLines, unifiedLines } from "../../../ui/diff.tsx";
 import { Facts } from "../../../ui/page.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
@@ -26,15 +25,6 @@ export function ToolDetail({ server, tool }: { readonly server: string; readonly
   );
 }
 
-/** A unified diff without its head. */
-export const diffLines = (lines: readonly string[]): readonly DiffLine[] =>
-  lines
-    .filter((line) => !/^(?:---|\+\+\+|@@) ?/.test(line))
-    .map((line) => ({
-      kind: line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "same",
-      text: line.slice(1),
-    }));
-
 function Details({ details }: { readonly details: ServerToolDetails }) {
   const { server, state, reason, findings, diff, text, description, versions } = details;
   return (
@@ -53,7 +43,7 @@ function Details({ details }: { readonly details: ServerToolDetails }) {
       )}
       {diff.length > 0 ? (
         <Part title="Changed since it was approved">
-          <DiffLines lines={diffLines(diff)} label="difference to the approved definition" />
+          <DiffLines lines={unifiedLines(diff)} label="difference to the approved definition" />
         </Part>
       ) : null}
       {findings.length > 0 ? (

@@ -4,7 +4,7 @@ import { useData } from "../../../api/query.ts";
 import { useIsAdmin } from "../../../app/session.tsx";
 import { visibleText } from "../../../ui/code.tsx";
 import { Copy } from "../../../ui/copy.tsx";
-import { DiffLines } from "../../../ui/diff.tsx";
+import { DiffLines, unifiedLines } from "../../../ui/diff.tsx";
 import { Card, Facts } from "../../../ui/page.tsx";
 import { RecordLink } from "../../../ui/record-link.tsx";
 import { Loaded } from "../../../ui/states.tsx";
@@ -80,7 +80,7 @@ function Upstream({ server, name }: { readonly server: string; readonly name: st
               </p>
             ))}
             {tool.diff.length === 0 ? null : (
-              <DiffLines label="Difference to what was approved" lines={tool.diff.map(diffLine)} />
+              <DiffLines label="Difference to what was approved" lines={unifiedLines(tool.diff)} />
             )}
             <table className="w-full text-left">
               <thead className="text-[13px] text-muted">
@@ -115,9 +115,4 @@ function Upstream({ server, name }: { readonly server: string; readonly name: st
       </Loaded>
     </Card>
   );
-}
-
-function diffLine(line: string) {
-  const kind = line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "same";
-  return { kind, text: kind === "same" ? line : line.slice(1) } as const;
 }

@@ -1,5 +1,5 @@
 // A question that waits: what is asked, by whom, and the answer.
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { api } from "../../../api/client.ts";
 import { useChange } from "../../../api/query.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -9,9 +9,28 @@ import { Form } from "../../../ui/form.tsx";
 import { Card } from "../../../ui/page.tsx";
 import { Countdown, Time } from "../../../ui/time.tsx";
 import { notify } from "../../../ui/toast.tsx";
-import type { Question } from "../data.ts";
+import { askerOf, isOfRun, type Question } from "../data.ts";
 
-export function AnswerCard({ question }: { readonly question: Question }) {
+export function AnswerCard({
+  question,
+  isCurrent,
+}: {
+  readonly question: Question;
+  /** It is the one that the address names. */
+  readonly isCurrent: boolean;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isCurrent) place.current?.scrollIntoView({ block: "nearest" });
+  }, [isCurrent]);
+  return (
+    <div ref={place} className={isCurrent ? "rounded-lg outline-2 outline-accent" : ""}>
+      <AskedCard question={question} />
+    </div>
+  );
+}
+
+function AskedCard({ question }: { readonly question: Question }) {
   const { id, question: asked, context, options, userId, createdAt, expiresAt } = question;
   const [answer, setAnswer] = useState("");
   const decide = useChange(
@@ -19,7 +38,7 @@ export function AnswerCard({ question }: { readonly question: Question }) {
       api.questions.answerQuestion.mutate({ id, ...input }),
     {
       quiet: true,
-      refreshes: ["questions", "executions"],
+      refreshes: ["questions", "executions", "runs"],
       onDone: (_row, input) =>
         notify("answer" in input ? "Your answer is sent" : "The question is declined"),
     },
@@ -50,8 +69,8 @@ export function AnswerCard({ question }: { readonly question: Question }) {
         )}
         <p className="text-muted">
           For {userId}, asked <Time at={createdAt} /> by{" "}
-          <a href={`/executions/${question.executionId}`}>this execution</a>. Your answer is input
-          for the agent, no approval.
+          <a href={askerOf(question)}>{isOfRun(question) ? "this run" : "this execution"}</a>. Your
+          answer is input, no approval.
         </p>
         {options === null ? (
           <TextArea

@@ -4,10 +4,10 @@ import { Card } from "../../../ui/page.tsx";
 import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { Badge, type Tone } from "../../../ui/verdict.tsx";
-import { type Question, useQuestions } from "../data.ts";
+import { askerOf, isOfRun, type Question, useQuestions } from "../data.ts";
 import { AnswerCard } from "./answer-card.tsx";
 
-export function Questions() {
+export function Questions({ current }: { readonly current: string | undefined }) {
   const query = useQuestions();
   return (
     <Loaded query={query} skeleton={<Skeleton className="h-72 w-full" />}>
@@ -26,7 +26,11 @@ export function Questions() {
           <div className="flex flex-col gap-4">
             {open.length === 0 ? <p className="text-muted">No question waits for you.</p> : null}
             {open.map((question) => (
-              <AnswerCard key={question.id} question={question} />
+              <AnswerCard
+                key={question.id}
+                question={question}
+                isCurrent={question.id === current}
+              />
             ))}
             {past.length > 0 ? (
               <Card title="Before" flush>
@@ -52,7 +56,7 @@ const STATES: Readonly<Record<string, readonly [Tone, string, string]>> = {
 };
 
 function PastQuestion({ question }: { readonly question: Question }) {
-  const { state, answer, answeredBy, createdAt, executionId } = question;
+  const { state, answer, answeredBy, createdAt } = question;
   const [tone, sign, word] = STATES[state] ?? (["plain", "·", state] as const);
   return (
     <li className="flex flex-col gap-1 border-b border-line/60 px-4 py-2 last:border-0">
@@ -63,7 +67,8 @@ function PastQuestion({ question }: { readonly question: Question }) {
         <span className="font-medium">{visibleText(question.question)}</span>
       </span>
       <span className="text-muted">
-        <Time at={createdAt} /> · <a href={`/executions/${executionId}`}>execution</a>
+        <Time at={createdAt} /> ·{" "}
+        <a href={askerOf(question)}>{isOfRun(question) ? "run" : "execution"}</a>
         {answer === null ? "" : ` · “${visibleText(answer)}”`}
         {answeredBy === null ? "" : ` by ${answeredBy}`}
       </span>

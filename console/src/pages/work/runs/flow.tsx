@@ -5,8 +5,9 @@ import { cx } from "../../../ui/class-names.ts";
 import { visibleText } from "../../../ui/code.tsx";
 import type { RunStep, Workflow } from "../data.ts";
 import { statusLook } from "../status.tsx";
-import { toneText } from "../../../ui/verdict.tsx";
-import { actionOf, edgesOf, NODE, placesOf } from "./layout.ts";
+import { Sign, toneText } from "../../../ui/verdict.tsx";
+import { actionOf, edgesOf, layoutOf, NODE } from "./layout.ts";
+import { progressOf } from "./progress.ts";
 
 export interface GraphProps {
   readonly steps: Workflow["steps"];
@@ -14,24 +15,54 @@ export interface GraphProps {
   readonly states?: readonly RunStep[];
 }
 
-type StepNode = Node<{ id: string; tool: string; status: RunStep["status"] | null }, "step">;
+type StepNode = Node<
+  {
+    id: string;
+    tool: string;
+    status: RunStep["status"] | null;
+    progress: readonly string[];
+    isSideways: boolean;
+  },
+  "step"
+>;
 
-function StepBox({ data: { id, tool, status } }: { readonly data: StepNode["data"] }) {
-  const [tone, sign, word] = status === null ? [] : statusLook(status);
+function StepBox({
+  data: { id, tool, status, progress, isSideways },
+}: {
+  readonly data: StepNode["data"];
+}) {
   return (
-    <div className="flex h-14 w-50 flex-col justify-center rounded-md border border-strong-line/60 bg-surface px-3">
-      <Handle type="target" position={Position.Top} className="opacity-0" />
+    <div className="flex h-14 w-56 flex-col justify-center rounded-md border border-strong-line/60 bg-surface px-3">
+      <Handle
+        type="target"
+        position={isSideways ? Position.Left : Position.Top}
+        className="opacity-0"
+      />
       <span className="flex items-center justify-between gap-2">
         <strong className="truncate">{visibleText(id)}</strong>
-        {tone === undefined ? null : (
-          <span className={cx("text-xs whitespace-nowrap", toneText[tone])}>
-            {sign} {word}
-          </span>
+        {status === null ? null : <NodeStatus status={status} />}
+      </span>
+      <span className="flex items-center justify-between gap-2 text-muted">
+        <code className="truncate">{visibleText(tool)}</code>
+        {progress.length === 0 ? null : (
+          <span className="shrink-0 text-xs">{progress.join(", ")}</span>
         )}
       </span>
-      <code className="truncate text-muted">{visibleText(tool)}</code>
-      <Handle type="source" position={Position.Bottom} className="opacity-0" />
+      <Handle
+        type="source"
+        position={isSideways ? Position.Right : Position.Bottom}
+        className="opacity-0"
+      />
     </div>
+  );
+}
+
+function NodeStatus({ status }: { readonly status: RunStep["status"] }) {
+  const [tone, sign, word] = statusLook(status);
+  return (
+    <span className={cx("flex items-center gap-1 text-xs whitespace-nowrap", toneText[tone])}>
+      <Sign sign={sign} /> {word}
+    </span>
   );
 }
 
@@ -41,21 +72,26 @@ const NODE_TYPES = { step: StepBox };
 export function Flow({ steps, states = [] }: GraphProps) {
   const { nodes, edges } = useMemo(() => {
     const joins = edgesOf(steps);
-    const places = placesOf(steps, joins);
+    const { places, isSideways } = layoutOf(steps, joins);
     return {
-      nodes: steps.map((step): StepNode => ({
-        id: step.id,
-        type: "step",
-        position: places.get(step.id) ?? { x: 0, y: 0 },
-        data: {
+      nodes: steps.map((step): StepNode => {
+        const state = states.find(({ id }) => id === step.id);
+        return {
           id: step.id,
-          tool: actionOf(step),
-          status: states.find(({ id }) => id === step.id)?.status ?? null,
-        },
-        width: NODE.width,
-        height: NODE.height,
-        focusable: false,
-      })),
+          type: "step",
+          position: places.get(step.id) ?? { x: 0, y: 0 },
+          data: {
+            id: step.id,
+            tool: actionOf(step),
+            status: state?.status ?? null,
+            isSideways,
+            progress: state ? progressOf(step, state) : [],
+          },
+          width: NODE.width,
+          height: NODE.height,
+          focusable: false,
+        };
+      }),
       edges: joins.map(({ from, to, kind }) => ({
         id: `${from} ${to}`,
         source: from,
@@ -82,6 +118,7 @@ export function Flow({ steps, states = [] }: GraphProps) {
         nodesConnectable={false}
         nodesFocusable={false}
         edgesFocusable={false}
+        elementsSelectable={false}
         zoomOnScroll={false}
         preventScrolling={false}
         proOptions={{ hideAttribution: true }}

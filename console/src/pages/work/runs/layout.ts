@@ -4,7 +4,7 @@ import type { Workflow } from "../data.ts";
 
 type Step = Workflow["steps"][number];
 
-export const NODE = { width: 200, height: 56 };
+export const NODE = { width: 224, height: 56 };
 
 export interface StepEdge {
   readonly from: string;
@@ -36,21 +36,39 @@ export function actionOf({ tool, workflow, wait }: Step): string {
   return workflow === undefined ? `wait for ${String(wait?.["kind"])}` : `workflow ${workflow}`;
 }
 
-/** The upper left corner of each step. */
-export function placesOf(
-  steps: readonly Step[],
-  edges: readonly StepEdge[],
-): ReadonlyMap<string, { x: number; y: number }> {
+export interface Layout {
+  /** The upper left corner of each step. */
+  readonly places: ReadonlyMap<string, { x: number; y: number }>;
+  /** From left to right instead of downwards. */
+  readonly isSideways: boolean;
+}
+
+/** About the shape in which a graph is shown. */
+const FRAME = { width: 480, height: 384 };
+
+/** Downwards or sideways, whichever shows the steps larger: many branches stand better below one another. */
+export function layoutOf(steps: readonly Step[], edges: readonly StepEdge[]): Layout {
+  const down = placed(steps, edges, "TB");
+  const sideways = placed(steps, edges, "LR");
+  const isSideways = sideways.scale > down.scale;
+  return { places: (isSideways ? sideways : down).places, isSideways };
+}
+
+function placed(steps: readonly Step[], edges: readonly StepEdge[], rankdir: "TB" | "LR") {
   const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: "TB", nodesep: 40, ranksep: 36 });
+  graph.setGraph({ rankdir, nodesep: rankdir === "TB" ? 40 : 20, ranksep: 36 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { id } of steps) graph.setNode(id, { ...NODE });
   for (const { from, to } of edges) graph.setEdge(from, to);
   layout(graph);
-  return new Map(
+  const places = new Map(
     steps.map(({ id }) => {
       const { x, y } = graph.node(id) as { x: number; y: number };
-      return [id, { x: x - NODE.width / 2, y: y - NODE.height / 2 }];
+      return [id, { x: x - NODE.width / 2, y: y - NODE.height / 2 }] as const;
     }),
   );
+  const all = [...places.values()];
+  const width = Math.max(...all.map(({ x }) => x), 0) + NODE.width;
+  const height = Math.max(...all.map(({ y }) => y), 0) + NODE.height;
+  return { places, scale: Math.min(FRAME.width / width, FRAME.height / height, 1) };
 }

@@ -59,7 +59,7 @@ function RunForm({
   });
   const run = useChange(() => callTool("workflow/execute", args, false), {
     quiet: true,
-    refreshes: ["work", "executions"],
+    refreshes: ["runs", "executions"],
     onDone: (outcome) => {
       tellCall(`${workflow.name} is started`, outcome);
       onClose();

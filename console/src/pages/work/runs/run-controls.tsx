@@ -7,16 +7,17 @@ import { askOfRun, type WholeRun } from "../data.ts";
 
 const DONE = {
   cancel: "The run is cancelled",
-  pause: "The run is paused: no further step begins",
+  pause: "No further step of the run begins",
   resume: "The run continues",
 } as const;
 
-export function RunControls({ run }: { readonly run: Pick<WholeRun, "id" | "asked"> }) {
+export function RunControls({ run }: { readonly run: Pick<WholeRun, "id" | "asked" | "status"> }) {
   const change = useChange((what: keyof typeof askOfRun) => askOfRun[what](run.id), {
-    refreshes: ["work", "executions"],
+    refreshes: ["runs", "executions"],
     onDone: (_run, what) => notify(DONE[what]),
   });
-  const isPaused = run.asked === "pause";
+  // Also while what was at work when it was asked still ends.
+  const isPaused = run.asked === "pause" || run.status === "paused";
   return (
     <div className="flex flex-wrap gap-2">
       <Button

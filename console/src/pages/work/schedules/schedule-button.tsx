@@ -5,8 +5,9 @@ import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { TextArea, TextField } from "../../../ui/field.tsx";
 import { faultsOf, Form } from "../../../ui/form.tsx";
-import { callTool, tellCall, type Workflow } from "../data.ts";
+import { callTool, type Schedule, tellCall, type Workflow } from "../data.ts";
 import { objectOf } from "../runs/run-button.tsx";
+import { CatchUpSelect, OverlapSelect } from "./rules.tsx";
 
 export function ScheduleButton({ workflow }: { readonly workflow: Workflow }) {
   const [isOpen, setOpen] = useState(false);
@@ -36,6 +37,8 @@ function ScheduleForm({
 }) {
   const [cron, setCron] = useState("0 9 * * 1-5");
   const [timezone, setTimezone] = useState(ownZone);
+  const [catchUp, setCatchUp] = useState<Schedule["catchUp"]>("once");
+  const [overlap, setOverlap] = useState<Schedule["overlap"]>("skip");
   const [text, setText] = useState("{}");
   const input = objectOf(text);
   const schedule = useChange(
@@ -44,6 +47,8 @@ function ScheduleForm({
         workflowId: workflow.id,
         cron,
         timezone,
+        catchUp,
+        overlap,
         input: input ?? {},
       }),
     {
@@ -80,6 +85,10 @@ function ScheduleForm({
         fault={fault("/timezone")}
         onChange={(event) => setTimezone(event.target.value)}
       />
+      <div className="grid gap-3 sm:grid-cols-2">
+        <CatchUpSelect value={catchUp} onChange={setCatchUp} />
+        <OverlapSelect value={overlap} onChange={setOverlap} />
+      </div>
       <TextArea
         label="Input of each run"
         mono

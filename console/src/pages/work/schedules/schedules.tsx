@@ -1,89 +1,109 @@
-import { Link } from "@tanstack/react-router";
+// Workflows that run by the clock, and the schedule that is open.
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { useChange } from "../../../api/query.ts";
-import { useSession } from "../../../app/session.tsx";
-import { Button } from "../../../ui/button.tsx";
 import { visibleText } from "../../../ui/code.tsx";
 import { type Column, DataTable } from "../../../ui/data-table.tsx";
+import { ListDetail } from "../../../ui/list-detail.tsx";
 import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
-import { Badge } from "../../../ui/verdict.tsx";
-import { callTool, type Of, type Schedule, tellCall, useSchedules } from "../data.ts";
+import { type Of, type Schedule, useSchedules, useWorkflows } from "../data.ts";
+import { ScheduleBadge } from "./schedule-badge.tsx";
+import { ScheduleDetail } from "./schedule-detail.tsx";
 
-/** Workflows that run by the clock. */
-export function Schedules({ of }: { readonly of: Of }) {
+export function Schedules({
+  of,
+  current,
+}: {
+  readonly of: Of;
+  readonly current: string | undefined;
+}) {
   const query = useSchedules(of);
+  const names = useWorkflowNames(of);
+  const navigate = useNavigate();
+  const columns = useMemo(
+    () => columnsOf(names).filter(({ isBesideDetail }) => current === undefined || isBesideDetail),
+    [names, current],
+  );
+  const open = (id: string | undefined): Promise<void> =>
+    navigate({
+      to: "/work",
+      search: { tab: "schedules", ...(of ? { of } : {}), ...(id === undefined ? {} : { id }) },
+      replace: true,
+    });
   return (
     <Loaded query={query} skeleton={<Skeleton className="h-72 w-full" />}>
-      {({ items }) => (
-        <div className="rounded-lg border border-line bg-surface">
-          {items.length === 0 ? (
+      {({ items }) => {
+        const found = items.find(({ id }) => id === current);
+        return items.length === 0 ? (
+          <div className="rounded-lg border border-line bg-surface">
             <Empty
               title="No schedules yet"
               text="Open a workflow and schedule it: it then runs by the clock, with your rights."
               action={<Link to="/work">To the workflows</Link>}
               command="ostiary call workflow/schedule workflowId=<id> cron='0 9 * * 1-5'"
             />
-          ) : (
-            <ScheduleTable rows={items} />
-          )}
-        </div>
-      )}
+          </div>
+        ) : (
+          <ListDetail
+            title={found ? "Schedule" : ""}
+            onClose={() => void open(undefined)}
+            list={
+              <DataTable
+                label="Schedules"
+                rows={items}
+                columns={columns}
+                rowId={({ id }) => id}
+                isCurrent={({ id }) => id === current}
+                onOpen={({ id }) => void open(id)}
+              />
+            }
+            detail={
+              current === undefined ? null : found ? (
+                <ScheduleDetail
+                  key={found.id}
+                  schedule={found}
+                  name={names.get(found.workflowId) ?? found.workflowId}
+                  onRemoved={() => open(undefined)}
+                />
+              ) : (
+                <Empty title="There is no such schedule any more" />
+              )
+            }
+          />
+        );
+      }}
     </Loaded>
   );
 }
 
-function ScheduleTable({ rows }: { readonly rows: readonly Schedule[] }) {
-  const { userId } = useSession();
-  const change = useChange(
-    ({ workflowId, cron, timezone, input, enabled }: Schedule) =>
-      callTool("workflow/schedule", { workflowId, cron, timezone, input, enabled: !enabled }),
-    {
-      refreshes: ["work"],
-      onDone: (outcome, { enabled }) =>
-        tellCall(enabled ? "The schedule is off" : "The schedule is on", outcome),
-    },
-  );
-  const { mutate } = change;
-  const columns = useMemo(() => columnsFor(userId, mutate), [userId, mutate]);
-  return <DataTable label="Schedules" rows={rows} columns={columns} rowId={({ id }) => id} />;
+/** By the id of the workflow; those of others are known where everybody's are shown. */
+function useWorkflowNames(of: Of): ReadonlyMap<string, string> {
+  const { data } = useWorkflows(of);
+  return useMemo(() => new Map((data?.items ?? []).map(({ id, name }) => [id, name])), [data]);
 }
 
-const columnsFor = (
-  userId: string,
-  toggle: (schedule: Schedule) => void,
-): readonly Column<Schedule>[] => [
+type ScheduleColumn = Column<Schedule> & { readonly isBesideDetail?: true };
+
+const columnsOf = (names: ReadonlyMap<string, string>): readonly ScheduleColumn[] => [
   {
     id: "workflow",
     header: "Workflow",
-    cell: ({ workflowId }) => (
-      <Link to="/work/$workflowId" params={{ workflowId }}>
-        <code>{workflowId}</code>
-      </Link>
-    ),
+    isBesideDetail: true,
+    cell: ({ workflowId }) => visibleText(names.get(workflowId) ?? workflowId),
   },
   {
     id: "state",
     header: "State",
     width: "w-24",
-    cell: ({ enabled, lastError }) =>
-      !enabled ? (
-        <Badge sign="○">off</Badge>
-      ) : lastError === null ? (
-        <Badge tone="ok" sign="✓">
-          on
-        </Badge>
-      ) : (
-        <Badge tone="deny" sign="✕">
-          failed
-        </Badge>
-      ),
+    isBesideDetail: true,
+    cell: (schedule) => <ScheduleBadge schedule={schedule} />,
   },
   {
     id: "cron",
     header: "When",
     width: "w-52",
     wideOnly: true,
+    isBesideDetail: true,
     cell: ({ cron, timezone }) => (
       <>
         <code>{cron}</code> <span className="text-muted">{timezone}</span>
@@ -102,44 +122,7 @@ const columnsFor = (
     header: "Last run",
     width: "w-32",
     wideOnly: true,
-    cell: ({ lastAt, lastExecutionId }) =>
-      lastAt === null ? (
-        "never"
-      ) : lastExecutionId === null ? (
-        <Time at={lastAt} />
-      ) : (
-        <a href={`/executions/${lastExecutionId}`}>
-          <Time at={lastAt} />
-        </a>
-      ),
+    cell: ({ lastAt }) => (lastAt === null ? "never" : <Time at={lastAt} />),
   },
-  {
-    id: "error",
-    header: "Last error",
-    wideOnly: true,
-    cell: ({ lastError }) =>
-      lastError === null ? null : (
-        <span title={visibleText(lastError)}>{visibleText(lastError)}</span>
-      ),
-  },
-  {
-    id: "action",
-    header: "Action",
-    width: "w-28",
-    cell: (schedule) =>
-      schedule.userId !== userId ? (
-        <span className="text-muted">{schedule.userId}’s</span>
-      ) : hasMask(schedule) ? (
-        <span className="text-muted" title="Its input holds a secret, which is not shown here">
-          by command
-        </span>
-      ) : (
-        <Button small onClick={() => toggle(schedule)}>
-          {schedule.enabled ? "Switch off" : "Switch on"}
-        </Button>
-      ),
-  },
+  { id: "user", header: "Of", width: "w-32", wideOnly: true, cell: ({ userId }) => userId },
 ];
-
-/** A change sends the input along; a secret in it was masked and would be lost. */
-const hasMask = ({ input }: Schedule): boolean => JSON.stringify(input).includes("[masked");
