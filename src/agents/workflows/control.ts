@@ -1,4 +1,4 @@
-// What people ask of runs that are under way: to be cancelled, paused and resumed, and events that they wait for.
+// Requests to runs that are under way: cancel, pause, resume, and the events that they wait for.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { RunRow, Store } from "../../storage/store/store.ts";
@@ -26,7 +26,7 @@ export interface RunEventIn {
 
 export interface RunControlPowers {
   readonly store: Pick<Store, "runs" | "runEvents" | "work" | "workflows">;
-  /** Whoever drives the run looks at it again. */
+  /** The instance that drives the run checks it again. */
   readonly wake: (runId: string) => Promise<void>;
   readonly now: () => number;
 }

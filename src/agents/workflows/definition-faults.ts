@@ -1,4 +1,4 @@
-// What is refused about a definition of a workflow, with the field that it is about.
+// Faults for which a definition of a workflow is refused, each with its field.
 import { AppError, type FieldFault } from "../../contract/errors.ts";
 
 export const cycle = (path: string, what: string): AppError =>

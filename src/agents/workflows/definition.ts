@@ -1,5 +1,5 @@
-// Is a workflow sound before anybody runs it: tools the caller sees, references that can be filled, no circle, and
-// nothing tried twice that must not run twice.
+// Checks a workflow before it runs: tools the caller sees, references that can be filled, no circle, and no retry of a
+// tool that must not run twice.
 import type { JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { StepWait, Trigger, WorkflowRow, WorkflowStep } from "../../storage/store/store.ts";
@@ -53,11 +53,11 @@ export interface Checked {
 export interface Surroundings {
   /** Tools that the caller sees. */
   readonly visible: readonly Visible[];
-  /** The newest version of a workflow of theirs. */
+  /** The newest version of the caller's workflow of this name. */
   readonly named: (name: string) => Promise<Nested | null>;
 }
 
-/** What counts of a workflow that a step runs. */
+/** What the checks need of a workflow that a step runs. */
 export type Nested = Pick<WorkflowRow, "risk"> & {
   readonly steps: readonly { readonly workflow?: string | undefined }[];
 };
@@ -68,7 +68,7 @@ export type Visible = Pick<
 >;
 
 const ORDER: readonly Risk[] = ["safe", "moderate", "dangerous"];
-/** How deep workflows may run workflows; calls within calls have a bound of their own. */
+/** How deep workflows may run workflows; nested calls have a separate limit. */
 const MAX_NESTED = 5;
 
 export async function checkDefinition(draft: Draft, around: Surroundings): Promise<Checked> {
@@ -120,7 +120,7 @@ export async function judgeDefinition(
   }
   check(() => refuseCircle(steps, needs));
   const known = { ids, doings, steps, inputSchema: draft.inputSchema, anyOrder: isGraph(steps) };
-  // Of steps that wait for each other, each reference would also be told as one to a later step.
+  // In a circle, each reference would also be reported as one to a later step.
   const isCircle = faults.some(({ fault }) => fault.reason === "cycle");
   needs.forEach((references, at) => {
     for (const one of isCircle ? [] : references) check(() => requireKnown(one, at, known));
@@ -129,7 +129,7 @@ export async function judgeDefinition(
   return { checked: { steps, risk: highest(doings), warnings }, faults };
 }
 
-/** Of a step whose tool is not known, so that the others can be judged. */
+/** Stands for a step whose tool is not known, so that the other steps can be checked. */
 const UNKNOWN: Doing = { name: "unknown", risk: "safe", outputSchema: null, idempotent: true };
 const MAX_FAULTS = 100;
 

@@ -23,7 +23,7 @@ const WAITS = {
   event: "it waits for an event; no tool is called",
 } as const;
 
-/** `input` is null where nobody has said it yet: then references to it are as open as those to earlier steps. */
+/** `input` is null where it is not known yet: then references to it are as open as those to earlier steps. */
 export async function dryRun(
   { steps: written }: Pick<WorkflowRow, "steps">,
   input: JsonObject | null,

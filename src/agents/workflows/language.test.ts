@@ -1,4 +1,4 @@
-// References and conditions: values only, whatever stands in them.
+// References and conditions: values only, whatever they contain.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../contract/call.ts";

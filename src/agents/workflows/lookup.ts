@@ -21,7 +21,7 @@ export async function findWorkflow(
   );
 }
 
-/** The caller, narrowed to what the author had and has: a definition must not borrow rights of other people. */
+/** The caller, narrowed to the rights the author had then and has now: nobody gains rights through a definition. */
 export async function runAs(
   caller: Caller,
   workflow: WorkflowRow,

@@ -37,7 +37,7 @@ export function createPlans(p: {
       if (currentPhaseId > phases.length) throw unknownPhase(currentPhaseId, phases.length);
       const { tenantId, userId } = call.caller;
       const former = await p.plans.get(call.caller, placeOf(call));
-      // Phases before the current one count as done, as they were told before or as said now.
+      // Phases before the current one count as done, with their stored outcome or as given now.
       const kept = (id: number, name: string): PlanPhase | undefined =>
         former?.phases.find((phase) => phase.id === id && phase.name === name);
       const stated = phases.map(({ name, description, successCriteria }, at): PlanPhase => {

@@ -1,4 +1,4 @@
-// Workflows and plans, as far as the caller of one call has them.
+// Workflows and plans for the caller of one call.
 import type { Call } from "../../contract/call.ts";
 import { taintNote, withSource, type TaintSource } from "../../contract/taint.ts";
 import type { WorkflowsPower, RunView, PlanView } from "../../contract/powers/workflows.ts";
@@ -13,7 +13,7 @@ export interface WorkflowsSettings {
   readonly now: () => number;
 }
 
-/** Left of the call's time for the answer itself. */
+/** Part of the call's time that is kept for the answer itself. */
 const ANSWER_MS = 500;
 
 export const workflowsPower =
@@ -42,7 +42,7 @@ export const workflowsPower =
             name,
             version,
             trigger: startedBy,
-            // One that waits for the clock does nothing without a schedule.
+            // A workflow that is started by the clock never runs without a schedule.
             enabled: startedBy !== "scheduled" || scheduled,
             lastRun: lastRun && {
               runId: lastRun.id,

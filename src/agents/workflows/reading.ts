@@ -1,5 +1,5 @@
-// Workflows, their runs and schedules for people: each their own, administrators the tenant's. What may be a secret is
-// masked, as in the record.
+// Workflows, their runs and schedules for people: users see their own, administrators those of the tenant. What may be
+// a secret is masked, as in the record.
 import type { Caller, Json } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import { userOf } from "../../core/record/history.ts";
@@ -14,7 +14,7 @@ import type {
 import type { Masker } from "../../util/secrets/masker.ts";
 import { shownInput } from "./shown-input.ts";
 
-/** Whose, for administrators: a user, or `*`; absent: the caller's own. */
+/** For administrators, the owner: a user, or `*` for all; absent: the caller. */
 export interface WorkQuery extends Page {
   readonly userId?: string;
 }

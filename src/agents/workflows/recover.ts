@@ -1,4 +1,4 @@
-// What a crash of this instance left open: runs go on, those of earlier releases are closed.
+// Runs that a crash of this instance left open: they continue; those of earlier releases are closed.
 import type { RunRow, StepState } from "../../storage/store/store.ts";
 import { CRASHED } from "./run/faults.ts";
 import { hasEnded } from "./run/graph.ts";
@@ -7,7 +7,7 @@ import type { WorkflowsPowers } from "./workflows.ts";
 
 type Powers = Pick<WorkflowsPowers, "store" | "work" | "instanceId" | "now">;
 
-/** Answers how many could not go on. */
+/** Returns how many could not continue. */
 export async function recoverRuns(p: Powers): Promise<number> {
   const left = await p.store.runs.open({ instanceId: p.instanceId });
   let closed = 0;
@@ -18,7 +18,7 @@ export async function recoverRuns(p: Powers): Promise<number> {
   return closed;
 }
 
-/** It does not say with which rights it would go on. */
+/** Its row does not say with which rights it would continue. */
 async function close(run: RunRow, p: Powers): Promise<boolean> {
   const claimed = await p.store.runs.claim(run.id, p.instanceId);
   if (claimed === null) return false;

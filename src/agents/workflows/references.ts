@@ -7,7 +7,7 @@ import { parseCondition, referencesOf } from "./condition.ts";
 import { cycle, invalid, unknownReference } from "./definition-faults.ts";
 import { referencesIn, type Reference } from "./template.ts";
 
-/** What is known of the thing that a step does. */
+/** What is known of the tool, workflow or wait of a step. */
 export interface Doing {
   readonly name: string;
   readonly risk: Risk;
@@ -79,7 +79,7 @@ export function requireNeeds(
     ]);
 }
 
-/** Steps that wait for each other; told before a mere "comes later", which is what each of them alone would be. */
+/** Steps that wait for each other; checked first, as each reference alone would only be reported as "comes later". */
 export function refuseCircle(
   steps: readonly WorkflowStep[],
   references: readonly Placed[][],
@@ -117,7 +117,7 @@ interface Known {
   readonly doings: readonly Doing[];
   readonly steps: readonly WorkflowStep[];
   readonly inputSchema: JsonObject | undefined;
-  /** Steps begin when what they need has ended, wherever they are written. */
+  /** Steps begin when the steps they need have ended, in whichever order they are written. */
   readonly anyOrder: boolean;
 }
 

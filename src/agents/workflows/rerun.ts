@@ -1,4 +1,4 @@
-// Runs a workflow again from one of its steps: what does not hang on that step is taken over as it ended.
+// Runs a workflow again from one of its steps: steps that do not depend on it are taken over with their results.
 import type { Caller } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { RunRow, StepState, WorkflowRow } from "../../storage/store/store.ts";
@@ -24,7 +24,7 @@ export async function runBefore(
   });
 }
 
-/** Steps of the run before that count as done. Refused where one of them did not succeed. */
+/** Steps of the earlier run that count as done. Refused where one of them did not succeed. */
 export function stepsTaken(
   { steps }: WorkflowRow,
   run: RunRow,

@@ -1,5 +1,5 @@
-// What a step is given, as people see it: secrets are masked, references stay, also in fields whose values are masked by
-// name. Otherwise nobody could compare a definition with the file it came from.
+// The input of a step as people see it: secrets are masked, references stay, also in fields whose values are masked by
+// name. Otherwise a definition could not be compared with the file it came from.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { isMasked } from "../../util/secrets/mask.ts";
 import { reference } from "./run/graph.ts";

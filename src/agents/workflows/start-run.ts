@@ -1,5 +1,5 @@
-// Starts a run of a workflow and waits for it as long as its caller does. The run itself is stored, and goes on on
-// whichever instance takes it, whatever becomes of the call that started it.
+// Starts a run of a workflow and waits for it as long as its caller does. The run itself is stored: any instance can
+// continue it, also when the call that started it has failed.
 import {
   depthOf,
   mandateOf,
@@ -22,15 +22,15 @@ import type { WorkflowsPowers } from "./workflows.ts";
 export interface RunRequest {
   readonly workflow: WorkflowRow;
   readonly input: JsonObject;
-  /** With whose rights. */
+  /** The caller whose rights the run has. */
   readonly caller: Caller;
-  /** Steps that are taken over from an earlier run as they ended there. */
+  /** Steps that are taken over from an earlier run with their results. */
   readonly taken?: ReadonlyMap<string, StepState>;
 }
 
-/** Open ones of one owner: they cost little while they wait, but not nothing. */
+/** Open runs of one owner: they cost little while they wait, but not nothing. */
 const MAX_OPEN_PER_CALLER = 200;
-/** How often the row of a run is read that another instance may drive. */
+/** How often the row of a run is read, since another instance may drive it. */
 const READ_EVERY_MS = 500;
 
 export async function startRun(
@@ -42,7 +42,7 @@ export async function startRun(
   const { caller } = request;
   if ((await p.store.runs.openOf(caller)) >= MAX_OPEN_PER_CALLER) throw tooMany();
   const row = rowOf(call, request, p);
-  // Listened to before it begins: nothing of it is missed.
+  // The listener is added before the run begins, so that it misses no change.
   const { promise: told, resolve } = Promise.withResolvers<void>();
   let latest = row;
   const hear = (run: RunRow): void => {
@@ -60,7 +60,7 @@ export async function startRun(
   try {
     await create(row, p);
     await p.work.add(runItem(row.id));
-    // The run of a step is waited for by its own run, that of a schedule by nobody.
+    // The parent run waits for the run of a step; no caller waits for the run of a schedule.
     const ms = row.parentRunId === null && row.startKey === null ? waitMs : 0;
     for (const until = performance.now() + ms; !isAnswer(latest) && !signal.aborted;) {
       const left = until - performance.now();
@@ -80,7 +80,7 @@ export async function startRun(
 const isAnswer = ({ status, endedAt }: RunRow): boolean =>
   endedAt !== null || status === "pending" || status === "paused";
 
-/** Cancelling the call while it waits cancels the run; once the call was answered, the run stands alone. */
+/** Cancelling the call while it waits cancels the run; once the call was answered, the run is independent of it. */
 async function cancelRun(row: RunRow, p: WorkflowsPowers): Promise<void> {
   await p.store.runs.ask(row.id, "cancel", row.userId);
   await p.wake(row.id);
@@ -105,7 +105,7 @@ function rowOf(
   p: WorkflowsPowers,
 ): RunRow {
   const { metadata } = call;
-  // Only this server says that a call is the step of a run.
+  // Only this server can mark a call as the step of a run.
   const isChild = call.entry === "workflow" && depthOf(call) > 0 && metadata?.["child"] === true;
   const parentRunId = isChild ? metadata["runId"] : null;
   return {

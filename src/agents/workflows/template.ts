@@ -14,12 +14,12 @@ export type Reference =
       readonly text: string;
     };
 
-/** What references look at. */
+/** The values that references can name. */
 export interface Scope {
   readonly input: JsonObject;
   /** Outputs of the steps that have run. */
   readonly outputs: ReadonlyMap<string, Json>;
-  /** Of a loop: the item at hand and its place, from 0. */
+  /** Of a loop: the current item and its index, from 0. */
   readonly item?: { readonly value: Json; readonly index: number };
 }
 
@@ -41,7 +41,7 @@ export function parseReference(text: string): Reference | string {
   return `${JSON.stringify(text.trim())}: expected input.<name>, steps.<id>.output.<path>, or in a loop item or index`;
 }
 
-/** Every reference inside a value, once however often it stands there; faults are texts. */
+/** Every reference inside a value, each once, however often it occurs; faults are texts. */
 export function referencesIn(value: Json): (Reference | string)[] {
   const found = new Map<string, Reference | string>();
   const rest: Json[] = [value];
@@ -110,7 +110,7 @@ function rendered(value: Json, scope: Scope, room: { left: number }): Json {
 function renderedText(text: string, scope: Scope, room: { left: number }): Json {
   const whole = WHOLE.exec(text);
   if (whole) return valueOf(whole[1] ?? "", scope);
-  // What a value says is never looked at for references again.
+  // References inside an inserted value are not resolved.
   return text.replace(MARK, (_, inner: string) => {
     const value = valueOf(inner, scope);
     const said = typeof value === "string" ? value : JSON.stringify(value);

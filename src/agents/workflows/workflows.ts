@@ -1,4 +1,4 @@
-// Workflows of a caller: stored in versions, run step by step on whichever instance, by hand, by the clock or by events.
+// Workflows of a caller: stored in versions, run step by step on any instance, by hand, by the clock or by events.
 import { createHash } from "node:crypto";
 import { mandateOf, type Call, type Caller, type JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
@@ -37,7 +37,7 @@ export interface WorkflowsPowers extends Pick<
 > {
   readonly store: Pick<Store, "workflows" | "runs" | "runEvents" | "schedules" | "shared">;
   readonly engine: () => WorkflowEngine;
-  /** Whoever drives the run looks at it again. */
+  /** The instance that drives the run checks it again. */
   readonly wake: (runId: string) => Promise<void>;
   /** Null when the value fits the schema. */
   readonly validate: (
@@ -51,7 +51,7 @@ export interface Workflows {
     caller: Caller,
     draft: Draft,
   ): Promise<Pick<WorkflowRow, "id" | "version" | "risk"> & Pick<Checked, "warnings">>;
-  /** Answers when it has ended, waits for a person, or `waitMs` are over; then it goes on by itself. */
+  /** Resolves when it has ended, waits for a person, or `waitMs` are over; in the last case it continues by itself. */
   execute(
     call: Call,
     signal: AbortSignal,
@@ -80,7 +80,7 @@ export interface Workflows {
     search: string,
     page: { limit: number; offset: number },
   ): ReturnType<Store["workflows"]["list"]>;
-  /** What a crash of this instance left open goes on; answers how many cannot, and were closed. */
+  /** Continues the runs that a crash of this instance left open; returns how many could not and were closed. */
   recover(): Promise<number>;
 }
 

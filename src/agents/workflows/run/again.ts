@@ -5,7 +5,7 @@ import type { StepState, WorkflowStep } from "../../../storage/store/store.ts";
 import { withoutWaits } from "./hand.ts";
 import type { DriverPowers } from "./context.ts";
 
-/** The same request would be refused again, or a person said no. */
+/** The same request would be refused again, or a person declined it. */
 const NOT_AGAIN: ReadonlySet<Code> = new Set<Code>([
   "BAD_REQUEST",
   "UNAUTHORIZED",

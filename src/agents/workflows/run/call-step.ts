@@ -32,7 +32,7 @@ export interface CallOfStep extends Pick<StepCall, "name" | "timeoutSeconds" | "
   readonly arguments: () => Promise<JsonObject>;
 }
 
-/** Makes the call of a step, or goes on with the one that was made. */
+/** Makes the call of a step, or continues with the one that was made. */
 export async function goOnWithCall(
   step: WorkflowStep,
   ctx: StepContext,
@@ -69,7 +69,7 @@ async function begin(
   return settle(step, ctx, made);
 }
 
-/** Whoever had the run before took the key: it has begun the call after all, or died in between. */
+/** The instance that had the run before took the key: it has begun the call after all, or died in between. */
 async function afterFormer(
   step: WorkflowStep,
   ctx: StepContext,
@@ -79,7 +79,7 @@ async function afterFormer(
   const state = hand.state(step.id);
   const seen = await lookAt(ctx, former, 0);
   if (seen === "never") {
-    // Of several instances, the one that took the key may only be frozen, and begin the call when it wakes.
+    // With several instances, the one that took the key may be frozen, and begin the call when it continues.
     if (p.store.shared) return orAgain(step, ctx, unknownEnd(former));
     const attempt = (state.attempt ?? 1) + 1;
     await hand.set({ ...state, status: "waiting", attempt, executionId: null });
@@ -104,7 +104,7 @@ const unknownEnd = (executionId: string): StepOutcome => ({
   sources: [],
 });
 
-/** The step's end, or what it waits for, durably. */
+/** Stores the step's end, or what it waits for. */
 async function settle(
   step: WorkflowStep,
   ctx: StepContext,
@@ -146,7 +146,7 @@ async function held(
   { executionId, approval, status }: Outcome,
 ): Promise<StepOutcome> {
   if (status !== "pending" || approval?.state !== "pending") {
-    // Somebody has decided: what runs is told as running, what was refused ends in a moment.
+    // The approver has decided: a call that runs is reported as running, a refused one ends in a moment.
     const runs = status === "running" || approval?.state === "approved";
     if (runs && state.status !== "running")
       await hand.set({ ...withoutWaits(state), status: "running" });
@@ -155,7 +155,7 @@ async function held(
   if (state.status !== "pending")
     await hand.set({
       ...state,
-      // A repeat of a call that waits already joins that one.
+      // A repeat of a call that waits already joins the waiting call.
       executionId,
       status: "pending",
       pendingApproval: {

@@ -1,5 +1,5 @@
-// One call of a step: its execution id is durable before it is made, so that whoever goes on after a crash finds out
-// from the record what became of it.
+// One call of a step: its execution id is durable before it is made, so that after a crash the instance that continues
+// the run finds the outcome in the record.
 import { innerRequest, type JsonObject, type Outcome } from "../../../contract/call.ts";
 import { AppError, faultOf } from "../../../contract/errors.ts";
 import type { StepContext, StepOutcome } from "./context.ts";
@@ -12,20 +12,20 @@ export interface StepCall {
   /** The same for every try at the same call. */
   readonly key: string;
   readonly metadata?: JsonObject;
-  /** Writes the id down. */
+  /** Stores the id. */
   readonly chosen: (executionId: string) => Promise<void>;
 }
 
-/** What is known of a call: how it stands, that it never began, or that it cannot be said before `at`. */
+/** What is known of a call: its state, that it never began, or that this is not known before `at`. */
 export type Seen = { readonly outcome: Outcome } | "never" | { readonly at: number };
 
 /** How long an instance that lost a run may still be about to begin a call of it. */
 const MAY_STILL_BEGIN_MS = 15_000;
-/** How soon a call that runs elsewhere, or is about to be closed, is looked at again. */
+/** How soon a call that runs elsewhere, or is about to be closed, is checked again. */
 export const LOOK_AGAIN_MS = 1_000;
-/** A yes that nobody went on with is gone on with by whoever follows its call so long. */
+/** An approved call that no instance has continued is continued by the instance that follows it for this long. */
 const FOLLOW_MS = 3_000;
-/** A call that waits for a person is looked at again at least so often; its end wakes the run at once. */
+/** A call that waits for a person is checked at least this often; its end wakes the run at once. */
 export const LOOK_AT_HELD_MS = 60_000;
 
 /** Makes the call. Rejects only where the rights have ended, or its id could not be written. */
@@ -65,7 +65,7 @@ function refused(cause: unknown, executionId: string | null): StepOutcome {
   return { kind: "ended", status: "failed", executionId, output: null, error, sources: [] };
 }
 
-/** What became of a call that was begun earlier, perhaps by another instance. */
+/** The state of a call that was begun earlier, perhaps by another instance. */
 export async function lookAt(
   ctx: StepContext,
   executionId: string,
@@ -82,14 +82,14 @@ export async function lookAt(
       outcome = await follow(FOLLOW_MS);
   } catch (cause) {
     if (!(cause instanceof AppError) || cause.fault.code !== "NOT_FOUND") throw cause;
-    // One process alone has begun it, or never will; of several, another may be on its way to begin it.
+    // A single process has begun it, or never will; with several instances, another may be about to begin it.
     const until = (startedAt ?? 0) + MAY_STILL_BEGIN_MS;
     return p.store.shared && p.now() < until ? { at: p.now() + LOOK_AGAIN_MS } : "never";
   }
   return { outcome };
 }
 
-/** The end as the step's own; null while there is none. */
+/** The end of the call as the end of the step; null while the call has not ended. */
 export function endOf(
   ctx: StepContext,
   outcome: Outcome,

@@ -1,5 +1,5 @@
-// What a run that ends before its last step leaves behind: calls that wait for a person are taken back, questions end,
-// runs that it started end with it.
+// Cleans up after a run that ends before its last step: calls that wait for a person are withdrawn, questions end, runs
+// that it started end with it.
 import { hasEnded } from "./graph.ts";
 import { runItem } from "./item.ts";
 import type { StepContext } from "./context.ts";
@@ -7,7 +7,7 @@ import { BY_PARENT } from "./faults.ts";
 
 export async function closeOpenSteps({ hand, caller, p }: StepContext): Promise<void> {
   const open = hand.run.steps.filter((step) => !hasEnded(step) && step.status !== "waiting");
-  // Without rights nobody can take a call back: the end of the run closes its approvals all the same.
+  // Without rights the calls cannot be withdrawn: the end of the run closes their approvals all the same.
   const who = await caller().catch(() => null);
   for (const { executionId, executionIds = [], questionId, childRunId } of open) {
     const executions = [executionId, ...executionIds].filter((id) => id !== null);

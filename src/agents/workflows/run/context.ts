@@ -1,4 +1,4 @@
-// What the steps of one run are given while it is advanced.
+// What the steps of one run need while it is advanced.
 import type {
   Caller,
   CallParent,
@@ -37,16 +37,16 @@ export interface StepEngine {
 export interface DriverPowers {
   readonly store: Pick<Store, "workflows" | "runs" | "runEvents" | "questions" | "shared">;
   readonly engine: () => StepEngine;
-  /** The caller of stored work as they are now; null when user or key is gone. */
+  /** The caller of stored work with their present rights; null when user or key is gone. */
   readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
   /** Reports (null) that the rights of the caller have ended; the returned function stops watching. */
   readonly watch: (caller: Caller, changed: (now: Caller | null) => void) => () => void;
   /** Called for each run that has ended, once that is written. */
   readonly onEnded: () => void;
-  /** Told when a run waits for something else than before, or has ended. */
+  /** Called when a run waits for something else than before, or has ended. */
   readonly onStatus: (run: Hand["run"]) => void;
   readonly tool: (name: string) => Pick<Tool, "idempotent"> | null;
-  /** Asks a person on behalf of a run; durable when it resolves. A time: they were asked too often until then. */
+  /** Asks a person on behalf of a run; durable when it resolves. A time: until then no more questions are allowed. */
   readonly ask: (question: QuestionRow) => Promise<number | null>;
   /** Content from outside that an outcome brings along. */
   readonly brings: (outcome: Outcome) => readonly TaintSource[];
@@ -55,7 +55,7 @@ export interface DriverPowers {
   readonly instanceId: string;
   readonly ids: Ids;
   readonly now: () => number;
-  /** The one place for work nobody waits for. */
+  /** Takes all work that no caller waits for. */
   readonly background: (work: Promise<unknown>) => void;
 }
 
@@ -66,9 +66,9 @@ export interface StepContext {
   readonly parent: CallParent;
   /** Ends the calls of its steps. */
   readonly signal: AbortSignal;
-  /** Executions that this process is calling at the moment, whichever of its drivers began them. */
+  /** Executions that this process is calling at the moment, started by any of its drivers. */
   readonly calling: Set<string>;
-  /** With whose rights the next call is made, looked up anew; throws RightsEnded. */
+  /** The caller whose rights the next call has, read again each time; throws RightsEnded. */
   readonly caller: () => Promise<Caller>;
   /** With the outputs that the step refers to. */
   readonly scopeOf: (step: WorkflowStep) => Promise<Scope>;
@@ -98,7 +98,7 @@ export const failedStep = (error: Fault, executionId: string | null = null): Ste
   sources: [],
 });
 
-/** A step as it begins or goes on: it has no end yet. */
+/** A step as it begins or continues: it has not ended yet. */
 export const begunState = (
   state: StepState,
   change: Partial<StepState>,

@@ -1,5 +1,5 @@
-// Advances a run as far as it goes now: what stands in its row is all that is known of it, so that any instance goes on
-// where the last one stopped. Returns when nothing is left to do before a person, a time or an event.
+// Advances a run as far as possible now: its whole state is in its row, so that any instance can continue where the
+// last one stopped. Returns when nothing is left to do before a person, a time or an event.
 import type { Caller } from "../../../contract/call.ts";
 import type { Fault } from "../../../contract/errors.ts";
 import type { RunRow, WorkflowRow, WorkflowStep } from "../../../storage/store/store.ts";
@@ -17,15 +17,15 @@ import { goOnWith } from "./step.ts";
 
 /** Steps of one run that are worked on at the same time. */
 const AT_ONCE = 10;
-/** How often a run whose steps are at work is read for what a person wants of it. */
+/** How often a run is read for requests of people (pause, cancel) while its steps are at work. */
 const READ_EVERY_MS = 1_000;
-/** After a stop of the server, or when it is not clear who has the run. */
+/** After a stop of the server, or when it is not clear which instance has the run. */
 const SOON_MS = 1_000;
 
 export function createDriver(p: DriverPowers): AdvanceItem {
   const kept: KeptOutputs = new Map();
   const calling = new Set<string>();
-  /** Of runs that this process has advanced and that go on: how to stop watching the rights behind them. */
+  /** Of runs that this process has advanced and that have not ended: how to stop watching the rights behind them. */
   const watched = new Map<string, () => void>();
   const forget = (runId: string): void => {
     kept.delete(runId);
@@ -35,7 +35,7 @@ export function createDriver(p: DriverPowers): AdvanceItem {
 
   const watch = (runId: string, caller: Caller): void => {
     if (watched.has(runId)) return;
-    // Put there first: the watch may report at once.
+    // The entry is made first: the watch may report at once.
     watched.set(runId, () => undefined);
     const unwatch = p.watch(caller, (now) => {
       if (now !== null) return;
@@ -71,7 +71,7 @@ export function createDriver(p: DriverPowers): AdvanceItem {
   };
 }
 
-/** Rows of earlier releases do not say with which rights they would go on. */
+/** Rows of earlier releases do not say with which rights they would continue. */
 const isOld = ({ mandate, parent }: RunRow): Fault | null =>
   mandate === null || parent === null ? faults.CRASHED : null;
 
@@ -81,7 +81,7 @@ const changedBy =
     p.notices.changed(run);
     if (run.status === before.status) return;
     p.onStatus(run);
-    // A parent tells that it waits for a person as soon as its child does.
+    // A parent run reports that it waits for a person as soon as its child run does.
     if (run.parentRunId === null) return;
     p.notices.nudge(run.parentRunId);
     p.background(p.work.wake(runItem(run.parentRunId)));
@@ -110,7 +110,7 @@ interface Driven {
 interface Stop {
   readonly status: "failed" | "cancelled";
   readonly error: Fault;
-  /** What is at work is ended too, instead of being waited for. */
+  /** Not null: steps at work are ended too, instead of being waited for. */
   readonly reason: "user" | "revoked" | null;
 }
 
@@ -133,7 +133,7 @@ async function drive(driven: Driven, signal: AbortSignal, p: DriverPowers): Prom
   };
   const needs = needsOf(workflow.steps);
   const atWork = new Map<string, Promise<void>>();
-  /** When a step that waits is looked at again; those that are missing are looked at now. */
+  /** When a step that waits is checked again; steps without an entry are checked now. */
   const parked = new Map<string, number | null>();
   let stop: Stop | null = null;
   let thrown: { readonly cause: unknown } | null = null;
@@ -163,7 +163,7 @@ async function drive(driven: Driven, signal: AbortSignal, p: DriverPowers): Prom
   const isReady = ({ id }: WorkflowStep): boolean =>
     (needs.get(id) ?? []).every((need) => hasEnded(hand.state(need)));
 
-  /** Begins what can begin, and looks at what may have come; answers when something is due next. */
+  /** Begins the steps that can begin, and checks those that wait; returns when something is due next. */
   const push = (isPaused: boolean): number | null => {
     let next: number | null = null;
     for (const step of workflow.steps) {
@@ -194,7 +194,7 @@ async function drive(driven: Driven, signal: AbortSignal, p: DriverPowers): Prom
     let readAt = performance.now();
     for (;;) {
       stop ??= stopAfter(workflow, hand);
-      // Before the run ends for its step's sake, too: a step may have ended because the rights did.
+      // Also before a failed step ends the run: the step may have ended because the rights did.
       if (mustRead || stop?.reason === null || performance.now() - readAt >= READ_EVERY_MS) {
         mustRead = false;
         readAt = performance.now();
@@ -220,7 +220,7 @@ async function drive(driven: Driven, signal: AbortSignal, p: DriverPowers): Prom
       await waitAtMost(Promise.race([...atWork.values(), nudged.promise]), ms, signal);
       nudged = Promise.withResolvers<void>();
     }
-    // What is being called ends by itself, and its end is recorded: whoever has the run next finds it there.
+    // Calls under way end by themselves and are recorded: the instance that has the run next finds them in the record.
     if (signal.reason !== "lost") await Promise.all(atWork.values());
     if (thrown !== null) throw (thrown as { cause: unknown }).cause;
     return { done: false, at: p.now() + SOON_MS };
@@ -229,7 +229,7 @@ async function drive(driven: Driven, signal: AbortSignal, p: DriverPowers): Prom
   }
 }
 
-/** A step failed, and the run must not go on after it. */
+/** A step failed, and the run must not continue after it. */
 function stopAfter({ steps }: WorkflowRow, hand: Hand): Stop | null {
   for (const step of steps) {
     const { status, error = null } = hand.state(step.id);
@@ -242,7 +242,7 @@ function stopAfter({ steps }: WorkflowRow, hand: Hand): Stop | null {
   return null;
 }
 
-/** Whether the rights behind the run still stand: a step may take long. */
+/** Whether the rights behind the run still exist: a step may take long. */
 async function rightsStop(caller: () => Promise<Caller>): Promise<Stop | null> {
   try {
     await caller();
@@ -280,7 +280,7 @@ async function finish(
   return { done: true };
 }
 
-/** Of the last step, as they are written, that gave one. */
+/** The output of the last step, in the order they are written, that gave one. */
 async function lastOutput(
   workflow: WorkflowRow,
   outputs: Map<string, RunRow["output"]>,

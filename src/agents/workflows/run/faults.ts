@@ -1,12 +1,12 @@
-// Why a run or one of its steps did not succeed, in words for people.
+// Why a run or one of its steps did not succeed, as error texts.
 import type { Owner, RunRow, WorkflowStep } from "../../../storage/store/store.ts";
 import { AppError, type Fault } from "../../../contract/errors.ts";
 import type { NothingThere } from "../template.ts";
 
-/** Who asks a run to end when its parent run has ended. */
+/** Named as the one who cancelled a run when its parent run has ended. */
 export const BY_PARENT = "(parent run)";
 
-/** The rights that a run has are not there any more. */
+/** The rights behind a run have ended. */
 export class RightsEnded extends Error {
   readonly fault: Fault;
   constructor(fault: Fault) {
@@ -44,7 +44,7 @@ export function stepFailed(step: WorkflowStep, error: Fault | null): Fault {
   const why = error ? `${error.reason}: ${error.message}` : "without a reason";
   const what = step.tool ?? (step.workflow === undefined ? "wait" : `workflow ${step.workflow}`);
   return {
-    // Nobody must take an unknown outcome for a failure that left nothing behind.
+    // An unknown outcome must not look like a failure that had no effect.
     code: error?.code === "OUTCOME_UNKNOWN" ? "OUTCOME_UNKNOWN" : "EXECUTION_FAILED",
     reason: "step_failed",
     message: `step ${step.id} (${what}) failed, ${why}`,

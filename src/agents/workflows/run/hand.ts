@@ -1,5 +1,5 @@
-// A run in the hand of its driver: the row as it was written last, and the only way to change it. Every write carries
-// the fence of the claim, so that whoever was overtaken writes nothing any more.
+// A run as its driver holds it: the row as it was written last, and the only way to change it. Every write carries the
+// fence of the claim, so that an instance that has lost the run to another writes nothing more.
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import type { Fault } from "../../../contract/errors.ts";
 import type { NewRunEvent, RunRow, StepState, Store } from "../../../storage/store/store.ts";
@@ -19,7 +19,7 @@ export interface Hand {
 
 export interface HandPowers {
   readonly runs: Pick<Store["runs"], "update">;
-  /** Told after each change is durable; `before` is the run as it was. */
+  /** Called after each change is durable; `before` is the run before the change. */
   readonly changed: (run: RunRow, before: RunRow) => void;
   readonly now: () => number;
 }
@@ -95,7 +95,7 @@ function statusOf(steps: readonly StepState[], now: RunRow["status"]): RunRow["s
   return steps.some(({ status }) => status === "pending") ? "pending" : "running";
 }
 
-/** What a step waited for is told only while it waits. */
+/** Removes what the step waited for: it is shown only while the step waits. */
 export function withoutWaits({
   pendingApproval: _approval,
   wakeAt: _wakeAt,

@@ -76,7 +76,7 @@ export async function loopStep(step: LoopStep, ctx: StepContext): Promise<StepOu
       return "at" in seen ? { kind: "parked", at: seen.at } : settled(at, seen.outcome);
     const made = await begin(at);
     if (made.kind !== "ended" || made.error?.reason !== "idempotency_in_flight") return made;
-    // Whoever had the run before took the key: it has begun the call after all, or died in between.
+    // The instance that had the run before took the key: it has begun the call after all, or died in between.
     const late = await lookAt(ctx, former, 0);
     if (late === "never") return begin(at, `/${former.slice(-8)}`);
     await note(at, former);

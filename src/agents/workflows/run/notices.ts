@@ -1,12 +1,12 @@
-// Tells those of this process that wait for a run, or drive it, that something has changed. Only ever a short cut: what
-// counts is in the store, and whoever misses a notice reads it there.
+// Notifies the code in this process that waits for a run, or drives it, of a change. This only saves time: the store is
+// authoritative, and a reader that misses a notice reads the change there.
 import type { RunRow } from "../../../storage/store/store.ts";
 
 export interface Notices {
   /** A change of the run is durable. */
   changed(run: RunRow): void;
   onChanged(runId: string, listener: (run: RunRow) => void): () => void;
-  /** Somebody asked something of the run, or what one of its steps waits for has come. */
+  /** A person requested something of the run, or what one of its steps waits for has come. */
   nudge(runId: string): void;
   onNudge(runId: string, listener: () => void): () => void;
 }

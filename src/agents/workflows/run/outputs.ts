@@ -1,4 +1,4 @@
-// Outputs of steps that have ended: at hand where this process has seen them, else from the record of their executions.
+// Outputs of steps that have ended: from memory where this process has seen them, else from their executions' records.
 import type { Json } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { StepState, WorkflowStep } from "../../../storage/store/store.ts";
@@ -8,7 +8,7 @@ import { referencesOfStep } from "./graph.ts";
 
 type Ctx = Pick<StepContext, "caller" | "hand" | "p">;
 
-/** Runs whose outputs are kept at hand while they wait; those of others are read again. */
+/** Number of runs whose outputs are kept in memory while they wait; those of others are read again. */
 const KEPT_RUNS = 500;
 
 export type KeptOutputs = Map<string, Map<string, Json>>;

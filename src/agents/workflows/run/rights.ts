@@ -1,4 +1,4 @@
-// With whose rights the next step of a run is called: as they are at that moment, never more than when it began.
+// The rights with which the next step of a run is called: those of that moment, never more than when the run began.
 import type { Caller } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { RunRow, WorkflowRow } from "../../../storage/store/store.ts";
@@ -15,7 +15,7 @@ export function callerOfRun(
     const owner = run.mandate && (await callerAgain(run.mandate));
     if (!owner) throw new RightsEnded(gone(run));
     try {
-      // Whoever wrote the definition may have lost rights since, too.
+      // The author of the definition may have lost rights since, too.
       return await runAs(owner, workflow, callerAgain);
     } catch (cause) {
       if (cause instanceof AppError && cause.fault.reason === "definition_orphaned")

@@ -1,4 +1,4 @@
-// One step as far as it goes now: begun, looked at again, or ended; its end is durable when this resolves.
+// Advances one step as far as possible now: begun, checked again, or ended; its end is durable when this resolves.
 import type { Json } from "../../../contract/call.ts";
 import { AppError, faultOf } from "../../../contract/errors.ts";
 import type { WorkflowStep } from "../../../storage/store/store.ts";
@@ -41,7 +41,7 @@ export async function goOnWith(
     endedAt,
     ...(error ? { error } : {}),
     ...(sources.length > 0 ? { sources } : {}),
-    // What a tool gave stands in its record.
+    // The output of a tool is in its execution's record.
     ...(status === "success" && step.tool === undefined ? { output } : {}),
   });
   if (status === "success") outputs.set(step.id, output);
@@ -61,7 +61,7 @@ async function attempt(step: WorkflowStep, ctx: StepContext): Promise<StepOutcom
     return step.forEach ? await loopStep(step as LoopStep, ctx) : await callStep(step, ctx);
   } catch (cause) {
     if (cause instanceof NothingThere) return failedStep(nothingThere(cause));
-    // What the store or a guard could not answer is no fault of the step: it is tried again.
+    // When the store or a guard is unavailable, the step has not failed: it is tried again.
     if (cause instanceof AppError && cause.fault.code !== "UNAVAILABLE")
       return failedStep(faultOf(cause));
     throw cause;

@@ -86,7 +86,7 @@ async function waitForEvent(
 
 const PAGE = 200;
 
-/** Events lie in the run's history, each with the steps that waited for it when it came; the first one counts. */
+/** Events are in the run's history, each with the steps that waited for it when it came; the first one counts. */
 async function received(
   stepId: string,
   { startedAt = 0 }: StepState,
@@ -167,7 +167,7 @@ async function questionOf(
   return {
     id,
     ...owner,
-    // A run asks, not a call: as long as the run is there, the question is.
+    // A run asks, not a call: the question exists as long as the run does.
     executionId: hand.run.id,
     question: (typeof text === "string" ? text : JSON.stringify(text)).slice(0, MAX_QUESTION),
     context: `step ${step.id} of the workflow ${workflow.name}`,

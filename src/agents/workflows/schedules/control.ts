@@ -1,4 +1,4 @@
-// What people do with schedules: pause, resume, change what becomes of missed and overlapping times, remove.
+// What people do with schedules: pause, resume, change how missed and overlapping times are handled, remove.
 import type { Caller, JsonObject } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
 import type { Action, DueTime, Page, ScheduleRow, Store } from "../../../storage/store/store.ts";
@@ -12,7 +12,7 @@ export interface ScheduleControl {
   /** Own ones, and to administrators anybody's of the tenant; NOT_FOUND otherwise. */
   change(caller: Caller, id: string, edit: ScheduleEdit): Promise<ScheduleRow>;
   remove(caller: Caller, id: string): Promise<void>;
-  /** What became of its due times, newest first. */
+  /** Its due times and their results, newest first. */
   times(caller: Caller, id: string, page: Page): Promise<DueTime[]>;
   /** When it is due next; none while it is paused. */
   next(row: ScheduleRow): readonly number[];
@@ -48,7 +48,7 @@ export function createScheduleControl({
       const row = await find(caller, id);
       const isResumed = edit.enabled === true && !row.enabled;
       if (isResumed && row.mandate === null) throw withoutRights(id);
-      // What was due while it was paused was not missed: it goes on with the next time.
+      // Times that were due while it was paused do not count as missed: it continues with the next time.
       const nextAt = isResumed ? nextTimes(row.cron, row.timezone, now(), 1)[0] : undefined;
       const changed = await store.schedules.change(id, {
         ...edit,

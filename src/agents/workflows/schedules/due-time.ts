@@ -1,5 +1,5 @@
 // One due time of a schedule, until its run was started, or it is known that none will be. The id of the call is
-// written down before the call; the run itself has a key of its own, so that there is never a second one.
+// stored before the call; the run itself has a unique key, so that there is never a second one.
 import type { Caller, Outcome } from "../../../contract/call.ts";
 import type { DueTime, ExecutionRecord, ScheduleRow } from "../../../storage/store/store.ts";
 import type { Advance, WorkItem } from "../../../work/work.ts";
@@ -10,7 +10,7 @@ import type { SchedulerPowers } from "./powers.ts";
 const DONE: Advance = { done: true };
 const AGAIN_MS = 1_000;
 const BUSY_AGAIN_MS = 10_000;
-/** A person takes their time. */
+/** A call that waits for a person is checked again after this time. */
 const HELD_AGAIN_MS = 10_000;
 
 export async function advanceDue(
@@ -41,7 +41,7 @@ export async function advanceDue(
   return begin(due, schedule, signal, later, p);
 }
 
-/** What stands before it: nothing where runs may overlap. */
+/** The state of an earlier due time that must end first; null: none, or runs may overlap. */
 async function underWay(
   { scheduleId, dueAt }: DueTime,
   { overlap }: ScheduleRow,
@@ -57,7 +57,7 @@ async function underWay(
   return run?.endedAt === null ? "running" : null;
 }
 
-/** Calls as the owner, with the rights of now, under an id that is written down first. */
+/** Calls as the owner, with the owner's present rights, under an id that is stored first. */
 async function begin(
   due: DueTime,
   schedule: ScheduleRow,
@@ -73,7 +73,7 @@ async function begin(
     });
     return end(due, "failed", `switched off: ${caller}`, p);
   }
-  // A new one each time: whoever began before and is only slow has another, and finds the run there.
+  // A new id each time: a slow instance that began earlier has another id, and finds that the run exists.
   const executionId = p.ids.execution(p.now());
   const begun = { ...due, state: "begun", executionId } as const;
   if (!(await p.store.dueTimes.move(due, due, begun))) return later(0);
@@ -82,7 +82,7 @@ async function begin(
     lastExecutionId: executionId,
     lastError: null,
   });
-  // Whoever lost the lease, or stops, does not wait for it: what becomes of it is in the record.
+  // An instance that lost the lease, or stops, does not wait for the call: its outcome is in the record.
   const outcome = await Promise.race([execute(begun, schedule, caller, p), aborted(signal)]);
   if (outcome === null) return later(0);
   const record = await p.store.executions.get(executionId);
@@ -147,11 +147,11 @@ async function settle(
 /** A call that came too late may still start its run: the run's key is taken then, and the next call finds it. */
 const BUSY: readonly (string | null)[] = ["TOO_MANY_REQUESTS", "UNAVAILABLE", "TIMEOUT"];
 
-/** It is over and has started nothing; when it is begun anew, null: never. */
+/** The call has ended and started no run: when to call again; null: never. */
 function againAfter({ errorCode, cancelReason }: ExecutionRecord): number | null {
   // The instance died, or stopped.
   if (errorCode === "OUTCOME_UNKNOWN" || cancelReason === "shutdown") return 0;
-  // Too much at once, or an engine is out: the time is over, but not the reason to run.
+  // Too much load, or an engine is unavailable: the run is still wanted after the due time.
   return BUSY.includes(errorCode) ? BUSY_AGAIN_MS : null;
 }
 

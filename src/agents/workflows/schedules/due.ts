@@ -41,7 +41,7 @@ function madeUp(
 }
 
 function timesUntil({ cron, timezone, nextAt }: ScheduleRow, now: number): number[] {
-  // Looked for backwards, so that years without a server are no years of work.
+  // Searched backwards, so that the work stays small even after years without a server.
   for (let back = MAX_CATCH_UP * SHORTEST_MS; ; back *= 4) {
     const after = Math.max(nextAt - 1, now - back);
     const times: number[] = [];

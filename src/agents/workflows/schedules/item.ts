@@ -1,4 +1,4 @@
-// What the work port knows of schedules: each as one item, and each of its due times as another.
+// Schedules in the work port: each schedule is one item, and each of its due times is another.
 import type { WorkItem } from "../../../work/work.ts";
 
 export const SCHEDULE_ITEM = "schedule";
@@ -6,7 +6,7 @@ export const DUE_ITEM = "due-time";
 
 export const scheduleItem = (id: string): WorkItem => ({ kind: SCHEDULE_ITEM, id });
 
-/** Also the key under which the run is started: there is one of it. */
+/** Also the key under which the run is started, so that there is only one run. */
 export const dueKey = (scheduleId: string, dueAt: number): string => `${scheduleId}/${dueAt}`;
 
 export const dueItem = (scheduleId: string, dueAt: number): WorkItem => ({

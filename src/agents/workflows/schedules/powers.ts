@@ -3,7 +3,7 @@ import type { Store } from "../../../storage/store/store.ts";
 import type { Ids } from "../../../util/ids.ts";
 import type { Work } from "../../../work/work.ts";
 
-/** What schedules are run with. */
+/** What the scheduler needs. */
 export interface SchedulerPowers {
   readonly store: Pick<Store, "schedules" | "dueTimes" | "workflows" | "runs"> & {
     readonly executions: Pick<Store["executions"], "get">;

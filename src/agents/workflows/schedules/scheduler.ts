@@ -1,5 +1,5 @@
-// Runs workflows by the clock. Each due time is a row of its own before anything runs: of any number of instances one
-// writes it, and whoever dies leaves it to another, who finds out whether its run was started.
+// Runs workflows by the clock. Each due time is stored as a row before anything runs: only one of the instances writes
+// it. When an instance dies, another one takes the due time over and finds out whether its run was started.
 import type { Advance, WorkItem } from "../../../work/work.ts";
 import { nextTimes } from "../cron.ts";
 import { advanceDue } from "./due-time.ts";
@@ -8,7 +8,7 @@ import { DUE_ITEM, dueItem, SCHEDULE_ITEM, scheduleItem } from "./item.ts";
 import type { SchedulerPowers } from "./powers.ts";
 
 const SWEEP_EVERY_MS = 3_600_000;
-/** So long people can look at what became of a due time. */
+/** How long the result of a due time can be read. */
 const KEPT_MS = 30 * 86_400_000;
 const SWEPT_AT_ONCE = 10_000;
 
@@ -16,7 +16,7 @@ export function createScheduler(p: SchedulerPowers): { start(): Promise<void>; c
   const { schedules, dueTimes } = p.store;
 
   async function advance({ id }: WorkItem): Promise<Advance> {
-    // Whoever wrote them may have died before anybody was told.
+    // The instance that wrote them may have died before it added their work items.
     for (const { dueAt } of await dueTimes.open(id)) await p.work.add(dueItem(id, dueAt));
     const row = await schedules.find(id);
     if (!row?.enabled) return { done: true };
@@ -24,7 +24,7 @@ export function createScheduler(p: SchedulerPowers): { start(): Promise<void>; c
     if (row.nextAt > now) return { done: false, at: row.nextAt };
     const due = dueUntil(row, now);
     const next = nextTimes(row.cron, row.timezone, now, 1)[0] ?? now;
-    // Changed, switched off or moved on meanwhile: it is looked at anew.
+    // Changed, switched off or advanced meanwhile: it is read again.
     if (!(await schedules.advance(id, row.nextAt, next, due, now))) return { done: false, at: now };
     for (const { dueAt, state } of due) if (state === "due") await p.work.add(dueItem(id, dueAt));
     return { done: false, at: next };
