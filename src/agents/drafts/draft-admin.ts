@@ -1,4 +1,4 @@
-// What administrators do with drafted tools: review, test again, link, reject, unlink, go back to an earlier version.
+// What administrators do with drafted tools: review, test again, link, reject, unlink, roll back to an earlier version.
 import type { Caller, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { DraftedTool } from "../../contract/powers/agents.ts";
@@ -29,7 +29,7 @@ export interface DraftLink {
   readonly workspace?: DraftTerms["workspace"] | undefined;
   readonly hosts?: readonly string[] | undefined;
   readonly requiresApproval?: boolean | undefined;
-  /** Of what was looked at: another program is not linked. */
+  /** The hash of the reviewed version: another program is not linked. */
   readonly expectedHash?: string | undefined;
   readonly evenWithFindings?: boolean | undefined;
 }
@@ -99,7 +99,7 @@ export function createDraftAdmin(p: DraftAdminPowers): DraftAdmin {
       versions,
     };
   };
-  /** The registry shows the linked version, else that something of this name waits, else nothing. */
+  /** Registers the linked version, else that a draft of this name waits, else nothing. */
   const show = async (name: string): Promise<void> => {
     const versions = await toolDrafts.versions(name);
     const shown =
@@ -160,7 +160,7 @@ export function createDraftAdmin(p: DraftAdminPowers): DraftAdmin {
           ? []
           : await p.links.link(actor, [row.name], { capsules: how.capsules, grant });
       const linked = await become(row, actor, terms).catch(async (cause: unknown) => {
-        // Somebody else decided meanwhile: capsules do not keep a tool that nobody linked.
+        // Another administrator decided meanwhile: a tool that is not linked must not stay in capsules.
         const versions = await toolDrafts.versions(row.name);
         if (!versions.some(({ state }) => state === "linked"))
           await p.links.unlink(actor, [row.name]);

@@ -1,5 +1,5 @@
 // Checks of a draft that need no sandbox: its name, its schemas, that examples and tests fit them, and that it holds no
-// secret. Every fault is named at once.
+// secret. All faults are reported together.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError, type FieldFault } from "../../contract/errors.ts";
 import type { DraftedTool } from "../../contract/powers/agents.ts";
@@ -70,7 +70,7 @@ function requireSchema(path: string, schema: JsonObject): void {
   });
 }
 
-/** Kinds that nothing here can run in a sandbox are refused, with the way that exists for them. */
+/** Kinds that cannot run in a sandbox are refused, with the way to add them instead. */
 function programOf({ kind, language, source, command }: DraftedTool["config"]): DraftProgram {
   const refused = (message: string, remedy: string): AppError =>
     new AppError("BAD_REQUEST", "kind_unsupported", `config: ${message}`, {
@@ -130,7 +130,7 @@ const misfits = (path: string, schema: JsonObject, value: Json): FieldFault[] =>
     message: `does not fit the schema: ${fault.message}`,
   }));
 
-/** What the record would mask is not kept: a secret would be shown to reviewers and used by everybody. */
+/** What the record would mask is refused: reviewers would see a secret, and every caller would use it. */
 function secretsIn(draft: DraftedTool, holdsSecret: (text: string) => boolean): FieldFault[] {
   const suggestion =
     "leave it out: a drafted tool has no secrets, and an API that needs one is added by an administrator; what is none needs another name";

@@ -2,7 +2,7 @@
 import { freezeTool, type SandboxProfile, type Tool } from "../../contract/tool.ts";
 import type { DraftTerms, ToolDraftRow } from "../../storage/store/store.ts";
 
-/** Of what nobody has linked yet: it counts as the worst, and gets the least. */
+/** Terms of a tool that is not linked yet: the highest risk and the least access. */
 export const UNJUDGED: DraftTerms = {
   risk: "dangerous",
   effects: "system_dangerous",

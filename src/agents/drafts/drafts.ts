@@ -1,5 +1,5 @@
-// Drafts tools: named, checked, tested and pinned, but unlinked, so that nobody can call one before an administrator has
-// looked at it. A new version waits beside the one that is linked.
+// Drafts tools: named, checked, tested and pinned, but unlinked, so that no one can call one before an administrator
+// has reviewed it. A new version waits beside the one that is linked.
 import type { Caller, Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { DraftedTool } from "../../contract/powers/agents.ts";
@@ -85,7 +85,7 @@ export function createDrafts(p: DraftsPowers): Drafts {
       const row = { ...untested, results: await p.box.run(checked, { caller, tool, signal }) };
       await keep(row, p);
       await p.note("tool.drafted", caller, draftFacts(row));
-      // Beside a version that is linked it waits in the store alone.
+      // Beside a linked version it waits in the store only.
       const there = p.registry.get(name);
       if (!there) await p.registry.register(tool);
       else if (there.linkState !== "linked") await p.registry.put([tool]);
@@ -110,7 +110,7 @@ async function formerOf(
       remedy: "draft it without replaces",
     });
   }
-  // Names are the same for all tenants; of another tenant's tool nothing more is told.
+  // All tenants share one name space; no details of another tenant's tool are disclosed.
   if (newest.tenantId !== tenantId || (there && there.name !== name))
     throw taken(name, "choose another name");
   if (replaces === undefined)
@@ -150,7 +150,7 @@ async function keep(row: ToolDraftRow, { toolDrafts }: DraftsPowers): Promise<vo
   }
 }
 
-/** What the audit record says of a version: the program itself is in the store under its hash. */
+/** The facts of a version for the audit record; the program itself is in the store under its hash. */
 export function draftFacts({
   id,
   name,

@@ -1,5 +1,5 @@
-// What a reviewer should look at in a draft: uses of network, processes, environment and code made at run time, by line.
-// The sandbox holds whatever is found or missed here; this only says where to look.
+// What a reviewer should check in a draft: uses of network, processes, environment and code made at run time, by line.
+// These are only hints: the sandbox limits the program whether or not something is found here.
 import type { DraftFinding, DraftProgram, DraftDefinition } from "../../storage/store/store.ts";
 import { scan } from "../../reach/upstream/scan/scan.ts";
 import { reveal } from "../../reach/upstream/scan/hidden.ts";

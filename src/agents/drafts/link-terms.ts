@@ -1,4 +1,4 @@
-// The terms of a link: what the administrator chose, and what follows from it. And when a version may not be linked.
+// The terms of a link: what the administrator chose, and what follows from it; also when a version may not be linked.
 import { AppError } from "../../contract/errors.ts";
 import type { DraftedAccess, Effects } from "../../contract/tool.ts";
 import { draftHash } from "../../reach/code/draft-hash.ts";
@@ -9,7 +9,7 @@ import type { DraftLink } from "./draft-admin.ts";
 export function termsOf(how: DraftLink): DraftTerms {
   const { risk } = how;
   const hosts = (how.hosts ?? []).map(hostOf);
-  // What it reads it could send: both only where somebody says so.
+  // A tool could send what it reads: it gets both accesses only where the administrator says so.
   const workspace = how.workspace ?? (hosts.length > 0 ? "none" : "ro");
   const least = leastEffects({ workspace, hosts });
   const effects = how.effects ?? (risk === "dangerous" ? "system_dangerous" : least);
@@ -36,7 +36,7 @@ const COVERS: Readonly<Record<Effects, readonly Effects[]>> = {
 
 const MIN_HASH = 12;
 
-/** Exact hosts, or all below one: `*.example.org`. The guard keeps private addresses away whatever stands here. */
+/** Exact hosts, or all subdomains: `*.example.org`. The guard blocks private addresses in every case. */
 function hostOf(given: string, at: number): string {
   const below = given.startsWith("*.") ? "*." : "";
   const host = canonicalHost(given.slice(below.length));

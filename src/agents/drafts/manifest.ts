@@ -13,7 +13,7 @@ export interface ReadManifest {
   placed(fault: FieldFault): FieldFault;
 }
 
-/** All that can be checked without the server is. `readFile` returns the text of a file of the same folder, null when it is not there. */
+/** Checks all that needs no server. `readFile` returns the text of a file of the same folder, null when missing. */
 export function readManifest(
   text: string,
   readFile: (name: string) => string | null,
@@ -53,7 +53,7 @@ export function readManifest(
   });
 }
 
-/** The server looks for secrets: it knows its own. */
+/** The server checks for secrets, since it knows its own. */
 function checked(read: ReadManifest): ReadManifest {
   try {
     checkDraft(read.draft, () => false);
@@ -69,7 +69,7 @@ const FIELDS: Readonly<Record<string, FieldPath>> = {
   outputSchema: ["output"],
 };
 
-/** The API speaks of fields of the draft; people wrote files. */
+/** Translates the API's faults, which name fields of the draft, to places in the files. */
 function placing({ fault }: ReadYaml, file: string | null) {
   return ({ path, message, ...rest }: FieldFault): FieldFault => {
     const [field = "", ...inner] = path.split("/").slice(1);

@@ -1,4 +1,4 @@
-// At the start: brings the registry in line with the versions that are linked, should a crash have come between the two.
+// At the start: registers the linked versions again, in case a crash came between link and registration.
 import type { Store } from "../../storage/store/store.ts";
 import type { Registry } from "../../tools/registry.ts";
 import { createDraftedTool } from "./drafted-tool.ts";

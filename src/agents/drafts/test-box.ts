@@ -1,5 +1,5 @@
-// Runs the syntax check and the tests of a draft: in the box that a call of it would get, but without workspace and
-// network. Without a sandbox nothing is run and nothing is kept.
+// Runs the syntax check and the tests of a draft in the sandbox that a call of it would get, but without workspace and
+// network. Without a sandbox nothing is run and nothing is stored.
 import type { Call, Caller, Json, JsonObject } from "../../contract/call.ts";
 import { faultOf } from "../../contract/errors.ts";
 import type { ProcessPower } from "../../contract/powers/process.ts";
@@ -21,7 +21,7 @@ export interface TestBoxPowers {
 export interface TestBox {
   /** Throws with the line of the source that cannot be read, without the program, or when there is no sandbox. */
   checkSyntax(draft: CheckedDraft, on: TestSubject): Promise<void>;
-  /** In the order of the tests. Those that time does not suffice for are not run. */
+  /** In the order of the tests. Tests for which no time is left are not run. */
   run(draft: CheckedDraft, on: TestSubject): Promise<readonly DraftTestResult[]>;
 }
 
@@ -33,7 +33,7 @@ export interface TestSubject {
 }
 
 const TEST_MS = 5_000;
-/** Of all tests of a draft; a call of agent/create_tool takes at most twice as long. */
+/** Time for all tests of a draft; a call of agent/create_tool takes at most twice as long. */
 const ALL_TESTS_MS = 25_000;
 const SHOWN = 500;
 
@@ -71,7 +71,7 @@ export function createTestBox(p: TestBoxPowers): TestBox {
           continue;
         }
         const began = performance.now();
-        // A box that cannot be had ends all of it: that is no failed test.
+        // When no sandbox is available, all tests stop: that is not a failed test.
         const ended = await power.run({
           ...jobOf(program, test.input, test.files),
           workspace: "none",
@@ -95,7 +95,7 @@ export function createTestBox(p: TestBoxPowers): TestBox {
   };
 }
 
-/** What came instead of what the test expects; null: exactly that came. */
+/** The result where it differs from what the test expects; null: no difference. */
 function difference(
   { output, error }: DraftTest,
   outputSchema: JsonObject | null,
@@ -123,7 +123,7 @@ function shown(value: Json): string {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }
 
-/** The box belongs to whoever drafts or reviews: their packages, their limits. It is no call of the tool. */
+/** The sandbox has the packages and limits of the person who drafts or reviews. This is not a call of the tool. */
 const callOf = ({ caller, tool, signal }: TestSubject, { ids, now }: TestBoxPowers): Call => ({
   id: ids.execution(now()),
   action: "execute",
