@@ -17,7 +17,7 @@ export function ownerFinder(
   instanceId: string,
 ): OwnerOf {
   const at = (instance: string): CallOwner => (instance === instanceId ? "here" : "elsewhere");
-  /** Whichever instance works on the turn gets the outcome from the record. */
+  /** The instance that works on the turn gets the outcome from the record. */
   const turnOf: OwnerOf = async (who, { metadata }) => {
     const turnId = metadata?.["turnId"];
     const turn = typeof turnId === "string" ? await store.turns.get(who, turnId) : null;
@@ -28,7 +28,7 @@ export function ownerFinder(
   };
   const runOf = (who: Parameters<OwnerOf>[0], runId: unknown, parentId: string) =>
     typeof runId === "string" ? store.runs.get(who, runId) : store.runs.ofExecution(who, parentId);
-  /** With all the runs above it. */
+  /** Checks the run and all its parent runs. */
   const ofRun = async (who: Parameters<OwnerOf>[0], run: RunRow): Promise<CallOwner> => {
     if (run.endedAt !== null)
       return { over: `the workflow run ${run.id} it belongs to has ended (${run.status})` };
@@ -55,7 +55,7 @@ export function ownerFinder(
     if (program?.endedAt != null)
       return { over: `the program ${program.id} it belongs to has ended` };
     if (program && parent) {
-      // It takes the outcome from the record, wherever it goes on.
+      // It takes the outcome from the record, on any instance.
       const above = await ownerOf(who, parent as Pick<Call, "entry" | "metadata">);
       return typeof above === "object" ? above : "here";
     }

@@ -1,29 +1,29 @@
-// Each instance on a shared database says every two seconds that it is there. When one has not for a while, one of the
-// others closes what it left open. One that was only slow finds that out, and answers nothing that does not count.
+// Each instance on a shared database writes a sign of life every two seconds. When one is silent too long, another one
+// closes what it left open. An instance that was only slow detects this, and returns no outcome that was overruled.
 import { performance } from "node:perf_hooks";
 import type { ExecutionRecord, InstanceRow, Store } from "../storage/store/store.ts";
 import type { Base } from "./base.ts";
 import type { Logging } from "./logging.ts";
 
 export interface LostInstance extends InstanceRow {
-  /** What it began later, by its own clock, it began after it had come back. */
+  /** Executions that it began later, by its own clock, it began after it had come back. */
   readonly begunUntil: number;
 }
 
 export interface Instances {
   /**
-   * To be asked once an end is durable: whether another instance had closed the execution before. Undefined: surely
+   * Call it once an end is durable: whether another instance had closed the execution before. Undefined: certainly
    * not.
    */
   isOvertaken(executionId: string): Promise<boolean> | undefined;
-  /** From now on this one is there, and `close` is called for each that is gone, by one of those that are left. */
+  /** From now on this instance signals that it is alive; for each lost one, one of the others calls `close`. */
   watch(close: (gone: LostInstance) => Promise<void>): Promise<void>;
 }
 
 export interface InstanceTimes {
   readonly beatMs: number;
   readonly lookMs: number;
-  /** An instance that said nothing for so long is gone. Measured here: the clocks of hosts need not agree. */
+  /** An instance that is silent for this long is lost. Measured here: the clocks of hosts need not agree. */
   readonly lostAfterMs: number;
 }
 
@@ -48,7 +48,7 @@ export function openInstances(
   { store, dataDir, config, now, closing }: Base,
   log: Logging["log"],
 ): Instances {
-  // One process owns a database in a file: there is nobody to watch.
+  // One process owns a database in a file: there are no other instances to watch.
   if (!store.shared) return { isOvertaken: () => undefined, watch: async () => undefined };
   const watch = createInstanceWatch({
     instances: store.instances,
@@ -65,7 +65,7 @@ export function openInstances(
 export function createInstanceWatch(p: InstanceWatchPowers): InstanceWatch {
   const { instances, id, log } = p;
   const { beatMs, lookMs, lostAfterMs } = { ...TIMES, ...p.times };
-  /** Of each other instance what it said last, and since when it has said nothing else. */
+  /** The last sign of life of each other instance, and since when it has not changed. */
   const seen = new Map<string, { readonly said: string; readonly since: number }>();
   /** When the last beat that arrived was begun. */
   let beatAt = performance.now();
@@ -91,7 +91,7 @@ export function createInstanceWatch(p: InstanceWatchPowers): InstanceWatch {
 
   async function look(close: (gone: LostInstance) => Promise<void>): Promise<void> {
     const at = performance.now();
-    // Whoever was frozen, or could not read, has not seen that the others were silent.
+    // If this instance was frozen or could not read, it does not know whether the others were silent.
     if (at - lookedAt > lookMs + beatMs) seen.clear();
     const rows = await instances.all();
     lookedAt = performance.now();

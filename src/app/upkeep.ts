@@ -1,4 +1,4 @@
-// What is done once at a start for executions that a crash left open, and what is done again and again afterwards.
+// Closes, at a start, executions that a crash left open, and runs the periodic upkeep afterwards.
 import { closeAfterCrash, closeStale } from "../core/record/recover.ts";
 import { SWEEP_EVERY_MS as APPROVALS_EVERY_MS } from "../governance/approvals/index.ts";
 import type { Base } from "./base.ts";
@@ -9,7 +9,7 @@ import type { LostInstance } from "./instances.ts";
 const FLUSH_EVERY_MS = 10_000;
 const REQUESTS_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 60_000;
-/** Beyond every deadline, queue wait and this much grace, an open row has no owner any more. */
+/** After every deadline, queue wait and this grace time, an open row has no owner any more. */
 const STALE_GRACE_MS = 60_000;
 const LOST_ENDS_EVERY_MS = 1_000;
 const FILES_EVERY_MS = 1_000;
@@ -39,7 +39,7 @@ export async function recoverAfterCrash(base: Base, parts: UpkeepParts): Promise
   await record.instances.watch((gone) => closeLost(base, parts, gone));
 }
 
-/** What an instance left open that died: at once, so that nothing waits for it. */
+/** Closes at once what a dead instance left open, so that nothing waits for it. */
 async function closeLost(base: Base, parts: UpkeepParts, gone: LostInstance): Promise<void> {
   const { store } = base;
   const { record, reach, engine } = parts;
@@ -68,7 +68,7 @@ export function startUpkeep({ config, dataDir, closing }: Base, parts: UpkeepPar
     setInterval(() => background(identity.flush()), FLUSH_EVERY_MS),
     setInterval(() => background(limits.requests.flush()), REQUESTS_EVERY_MS),
     setInterval(() => background(closeStale(recovery, maxAge, engine.active.has)), SWEEP_EVERY_MS),
-    // While the store is out each attempt fails, which every call reports already; the next one tries again.
+    // While the store is unavailable each attempt fails, which every call reports already; the next one tries again.
     setInterval(() => void lost.close().catch(() => undefined), LOST_ENDS_EVERY_MS),
     setInterval(filesWatch(dataDir.files, log), FILES_EVERY_MS),
     setInterval(() => background((sweeping = sweeping.then(sweep, sweep))), APPROVALS_EVERY_MS),
@@ -77,7 +77,7 @@ export function startUpkeep({ config, dataDir, closing }: Base, parts: UpkeepPar
   closing.defer(async () => {
     for (const timer of timers) clearInterval(timer);
     await sweeping.catch(() => undefined);
-    // A store that is out must not keep the server from stopping.
+    // An unavailable store must not keep the server from stopping.
     const report = (cause: unknown): void =>
       log.warn({ err: cause }, "could not be written while stopping");
     await identity.flush().catch(report);

@@ -1,4 +1,4 @@
-// Opens what works for callers beyond a single call: workflow runs, their scheduler, plans, agents, questions.
+// Opens the services that work beyond a single call: workflow runs, their scheduler, plans, agents, questions.
 import { createAgents, type AgentModel } from "../agents/agents.ts";
 import { coordinate } from "../agents/coordinate.ts";
 import { createDrafts, type Drafts } from "../agents/drafts/drafts.ts";
@@ -36,7 +36,7 @@ import { createWorkflows } from "../agents/workflows/workflows.ts";
 import { createEmbeddedWork } from "../work/embedded.ts";
 import type { Work as WorkPort } from "../work/work.ts";
 
-/** What only the composition root can give. */
+/** Parts that only the composition root can provide. */
 export interface WorkParts {
   readonly instanceId: string;
   /** The caller of stored work, with the rights they had then and still have; null when user or key is gone. */
@@ -59,7 +59,7 @@ export interface WorkParts {
   readonly use: ModelUse;
   /** The text without secrets. */
   readonly mask: (text: string) => string;
-  /** By its look, or because the server knows it. */
+  /** Whether the text looks like a secret, or holds one that the server knows. */
   readonly holdsSecret: (text: string) => boolean;
   readonly isOutside: (path: string) => boolean;
   /** Instead of the configured one. */
@@ -93,13 +93,13 @@ export interface Work {
   /** Background work of other kinds. */
   readonly items: Pick<WorkPort, "add" | "wake" | "serve">;
   readonly schedules: ScheduleControl;
-  /** To be called for each call that has ended: where it is a step that waited for a person, its run goes on. */
+  /** Call it for each call that has ended: where it is a step that waited for a person, its run continues. */
   callEnded(call: Call, outcome: Outcome): void;
-  /** To be called when a person has decided, or cannot any more, about the call that waits. */
+  /** Call it when a person has decided about the waiting call, or no longer can. */
   approvalDecided(executionId: string): void;
-  /** Of an instance that is gone: its agents are closed, its runs go on. Answers how many agents. */
+  /** For an instance that is gone: closes its agents, continues its runs. Returns how many agents. */
   recoverLost(gone: { readonly id: string; readonly begunUntil: number }): Promise<number>;
-  /** From now on takes work; to be called once what a crash left open is closed. */
+  /** From now on takes work; call it once what a crash left open is closed. */
   start(): Promise<void>;
   close(): Promise<void>;
 }

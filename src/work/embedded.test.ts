@@ -62,7 +62,7 @@ test("who cannot renew its lease is told that it lost it, and its end does not c
   const reasons: unknown[] = [];
   const began = Promise.withResolvers<void>();
   a.serve("job", async (_item, signal) => {
-    // Later ones are for the other.
+    // Later items are for the other instance.
     if (reasons.length > 0) return { done: false, at: Date.now() + 200 };
     began.resolve();
     await new Promise((resolve) => signal.addEventListener("abort", resolve));

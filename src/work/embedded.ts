@@ -1,12 +1,12 @@
-// The work port on the store: items that are due are taken on lease, advanced here, and given back. Whoever dies keeps
-// its leases until they end; then another instance goes on.
+// The work port on the store: items that are due are leased, advanced here, and given back. The leases of an instance
+// that dies remain until they expire; then another instance continues its items.
 import type { LeasedItem, Store } from "../storage/store/store.ts";
 import { createHolding } from "./holding.ts";
 import type { Advance, AdvanceItem, Work, WorkItem } from "./work.ts";
 
 export interface EmbeddedPowers {
   readonly items: Store["workItems"];
-  /** Of one process at a time. */
+  /** Used by one process at a time. */
   readonly instanceId: string;
   readonly now: () => number;
   readonly report: (message: string, fields: object) => void;
@@ -17,12 +17,12 @@ export interface WorkTimes {
   /** How long an item of a dead instance waits at most. */
   readonly leaseMs: number;
   readonly renewMs: number;
-  /** How long it takes at most until this instance sees what others have added or woken. */
+  /** How long it takes at most until this instance sees items that other instances have added or woken. */
   readonly pollMs: number;
 }
 
 const TIMES: WorkTimes = { leaseMs: 10_000, renewMs: 3_000, pollMs: 500 };
-/** Of each kind. */
+/** Items of each kind. */
 const AT_ONCE = 50;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -36,10 +36,10 @@ export function createEmbeddedWork(p: EmbeddedPowers): Work {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | null = null;
   let again = false;
-  /** What this instance held when it was killed is free before it looks for the first time. */
+  /** Items that this instance held when it was killed are freed before it looks for the first time. */
   let freed = false;
 
-  /** Looks at once; of several that ask meanwhile one more look is enough. */
+  /** Looks at once; further requests during a look cause only one more. */
   function look(): void {
     if (closed !== null || served.size === 0) return;
     if (looking !== null) {
@@ -71,7 +71,7 @@ export function createEmbeddedWork(p: EmbeddedPowers): Work {
       await items.free(instanceId);
       freed = true;
     }
-    // Each kind has its own places: what waits for another kind must not keep it from going on.
+    // Each kind has its own limit: items that wait for another kind must not block that kind.
     const kinds = [...served.keys()].filter((kind) => holding.size(kind) < AT_ONCE);
     const next = await items.nextAt(kinds);
     if (next === null) return times.pollMs;
@@ -84,12 +84,12 @@ export function createEmbeddedWork(p: EmbeddedPowers): Work {
       const due = await items.lease({ kinds: [kind], instanceId, now: at, until, limit });
       for (const item of due)
         advance(item, until).catch((cause: unknown) => {
-          // The lease ends by itself, and somebody takes it again.
+          // The lease expires by itself, and then an instance takes the item again.
           report("background work could not be given back", { err: cause, ...named(item) });
         });
       taken += due.length;
     }
-    // What is left waits until one of these is given back, or others have it.
+    // The remaining items wait until one of these is given back, or another instance takes them.
     return taken > 0 ? 0 : times.pollMs;
   }
 
@@ -97,7 +97,7 @@ export function createEmbeddedWork(p: EmbeddedPowers): Work {
     const held = holding.hold(item, until);
     try {
       const [end, failures] = await attempt(item, held.signal);
-      // The lease goes on until it is given back.
+      // The lease is renewed until the item is given back.
       if (held.signal.reason !== "lost") await giveBack(item, end, failures);
     } finally {
       held.release();
@@ -109,7 +109,7 @@ export function createEmbeddedWork(p: EmbeddedPowers): Work {
     const goOn = served.get(item.kind);
     try {
       if (!goOn) throw new Error(`nobody serves ${item.kind}`);
-      // Taken while this instance was stopping: another one goes on with it.
+      // Taken while this instance was stopping: another one continues it.
       if (closed !== null) return [{ done: false, at: now() }, item.failures];
       return [await goOn({ kind: item.kind, id: item.id }, signal), 0];
     } catch (cause) {

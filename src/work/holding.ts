@@ -1,4 +1,4 @@
-// The items that this instance advances right now: their leases are kept as long as it lives.
+// The items that this instance advances right now: it renews their leases as long as it lives.
 import type { LeasedItem, Store } from "../storage/store/store.ts";
 
 export interface HoldingPowers {
@@ -63,7 +63,7 @@ export function createHolding(p: HoldingPowers): Holding {
 
   const unrenewed = (cause: unknown): void => {
     report("leases of background work could not be renewed", { err: cause });
-    // Before it ends: nobody else may have it while this instance still goes on.
+    // Before the lease ends: no other instance may have the item while this one still advances it.
     for (const held of all)
       if (now() + renewMs >= held.until && held.controller.signal.reason !== "lost") lose(held);
   };

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Advance, Work, WorkItem } from "./work.ts";
 
 export interface Place {
-  /** An instance of its own on the same work; short leases. */
+  /** A separate instance on the same work; short leases. */
   open(instanceId: string, report?: (message: string, fields: object) => void): Promise<Work>;
   /** Arguments of a program (beside this file) that serves `kind` until it is killed, printing each item it begins. */
   readonly program: readonly string[];
@@ -163,7 +163,7 @@ export function workPortSuite(name: string, prepare: () => Promise<Place>): void
           seen.push(id);
           return DONE;
         });
-        // Longer than a lease: whoever lives keeps it.
+        // Longer than a lease: an instance that lives keeps it.
         await new Promise((resolve) => setTimeout(resolve, place.takeoverMs));
         expect(seen).toEqual([]);
         child.kill("SIGKILL");

@@ -1,4 +1,4 @@
-// The work port: what was begun goes on until it is done, also after a crash, on whichever instance.
+// The work port: background work that was begun continues until it is done, also after a crash, on any instance.
 
 /** A unit of background work that some instance advances until it is done, also after a crash. */
 export interface WorkItem {
@@ -6,12 +6,12 @@ export interface WorkItem {
   readonly id: string;
 }
 
-/** How far one advance came. `at`: advance again then (ms since epoch), or earlier when woken; null: only when woken. */
+/** Result of one advance. `at`: advance again then (ms since epoch), or earlier when woken; null: only when woken. */
 export type Advance =
   { readonly done: true } | { readonly done: false; readonly at: number | null };
 
 /**
- * Goes on with an item, from what is stored about it. `signal` fires with the reason "lost" (the lease could not be
+ * Continues an item from its stored state. `signal` fires with the reason "lost" (the lease could not be
  * renewed: another instance may have it) or "shutdown". What it throws is reported, and it is tried again later.
  */
 export type AdvanceItem = (item: WorkItem, signal: AbortSignal) => Promise<Advance>;
@@ -19,7 +19,7 @@ export type AdvanceItem = (item: WorkItem, signal: AbortSignal) => Promise<Advan
 export interface Work {
   /** Durable when it resolves; an item that exists is woken. */
   add(item: WorkItem, at?: number): Promise<void>;
-  /** Advances it as soon as possible, on whichever instance; nothing when it is unknown or done. */
+  /** Advances it as soon as possible, on any instance; does nothing when it is unknown or done. */
   wake(item: WorkItem): Promise<void>;
   /** From now on takes items of this kind. */
   serve(kind: string, advance: AdvanceItem): void;
