@@ -1,4 +1,4 @@
-// What a program gives along with a question, read as strictly as a request.
+// The arguments of a program's question, parsed as strictly as a request.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import { parseStrict } from "../../util/json/json.ts";

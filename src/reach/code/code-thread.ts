@@ -14,7 +14,7 @@ import { PRELUDE } from "./prelude.ts";
 const { source, limits, seed, startedAt } = workerData as ThreadData;
 const tell = (message: FromThread): void => parentPort?.postMessage(message);
 
-/** Jobs at a time: between two handfuls it is looked at how long the program has worked. */
+/** Jobs per batch: between two batches the program's processor time is checked. */
 const JOBS = 1_000;
 const MAX_MESSAGE = 4_000;
 
@@ -32,7 +32,7 @@ const began = cpuMs();
 const overworked = (): boolean => cpuMs() - began > limits.workMs;
 runtime.setInterruptHandler(overworked);
 
-/** What this thread, which lives for one program, has to remember of it. */
+/** The state of the one program that this thread runs. */
 const sofar = {
   waiting: new Map<number, QuickJSDeferredPromise>(),
   calls: 0,
@@ -81,7 +81,7 @@ function fail(why: FailureKind, message: string): void {
   parentPort?.close();
 }
 
-/** The value of a step of ours; what it threw instead is the program's failure, and null. */
+/** The value of a step of this file; null if it threw, and the error becomes the program's failure. */
 function valueOf(
   result: VmCallResult<QuickJSHandle>,
   describe?: QuickJSHandle,

@@ -1,5 +1,5 @@
-// How a drafted program is started in the sandbox, and how its answer is read. The program is somebody else's: what
-// comes back is checked like any input, and nothing but one JSON text on its standard output counts.
+// How a drafted program is started in the sandbox, and how its answer is read. The program is untrusted: its answer is
+// checked like any input, and only one JSON text on its standard output counts.
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
 import type { ProcessJob, ProcessResult } from "../../contract/powers/process.ts";
@@ -10,7 +10,7 @@ import { parseStrict } from "../../util/json/json.ts";
 type StartedJob = Pick<ProcessJob, "argv" | "files" | "stdin" | "packages" | "inlineBytes">;
 
 const MAX_ANSWER_BYTES = 1_048_576;
-/** Of what a program says when it fails. */
+/** Characters of a failed program's message. */
 const MAX_MESSAGE = 2_000;
 const SHOWN_LINES = 3;
 
@@ -95,7 +95,7 @@ export function jobOf(
   return { ...common, argv, packages: "read", files: { ...files, ...own } };
 }
 
-/** Reads the program without running it. Of a command there is nothing to read: it only shows that there is a box. */
+/** Parses the program without running it. For a command this only shows that a sandbox is available. */
 export function syntaxJob(program: DraftProgram): StartedJob {
   if (program.kind === "command") return { argv: ["true"] };
   const files = { [NAMES[program.language]]: program.source };
@@ -107,7 +107,7 @@ export function syntaxJob(program: DraftProgram): StartedJob {
       };
 }
 
-/** What a failed syntax check says, with its line; null: the source can be read. */
+/** The message of a failed syntax check, with its line; null: the source can be parsed. */
 export function syntaxFault(
   program: DraftProgram,
   { exitCode, stdout, stderr }: ProcessResult,
@@ -122,7 +122,7 @@ export function syntaxFault(
   return { line: Number(line), message };
 }
 
-/** The answer of a program that ended; throws what went wrong otherwise. */
+/** The answer of a program that ended; throws an error if it failed. */
 export function answerOf(
   program: DraftProgram,
   outputSchema: JsonObject | null,
@@ -155,7 +155,7 @@ function commandAnswer(outputSchema: JsonObject | null, result: ProcessResult): 
   return answer;
 }
 
-/** Undefined for what is no JSON text of ours. */
+/** Undefined for text that is not the JSON expected here. */
 function parsed(text: string): Json | undefined {
   try {
     return parseStrict(Buffer.from(text));

@@ -24,8 +24,8 @@ export interface ThreadData {
 }
 
 /**
- * Why a program did not return: it threw, used too much of something, waits for what never comes, or answers too
- * much.
+ * Why a program did not return: it threw, used too much of a resource, waits for an answer that never comes, or
+ * returns too much.
  */
 export type FailureKind = "threw" | "work" | "memory" | "stuck" | "too_large";
 

@@ -1,7 +1,7 @@
-// What a program finds in its world besides the language: call, tools.find, console, and a clock and random numbers
-// that are the same when it is run again. Evaluated inside the interpreter.
+// What a program has besides the language: call, tools.find, console, and a clock and random numbers that are the same
+// when it is run again. Evaluated inside the interpreter.
 
-/** A function of what leads outside; answers the two functions that look at what a program left behind. */
+/** Takes the functions that lead outside; returns the two functions that read what a program left behind. */
 export const PRELUDE = `(function (hostCall, hostFind, hostPrint, hostNow, seed) {
   "use strict";
   const { parse, stringify } = JSON;

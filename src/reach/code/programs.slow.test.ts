@@ -1,4 +1,4 @@
-// Programs that mean no harm, and programs that do: each ends, with a reason, and nobody beside it is hurt.
+// Harmless and malicious programs: each ends, with a reason, and does not affect the others.
 import { afterAll, describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError, faultOf, type Fault } from "../../contract/errors.ts";
@@ -163,7 +163,7 @@ describe("a program finds no way out", { timeout: 60_000 }, () => {
         message: expect.stringContaining("expected an object") as string,
       });
     expect(await fault("await call('a', () => 1)")).toMatchObject({ reason: "program_failed" });
-    // What it is given cannot be replaced.
+    // The functions it is given cannot be replaced.
     expect(await fault("'use strict'; call = 1")).toMatchObject({ reason: "program_failed" });
   });
 });

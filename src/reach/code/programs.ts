@@ -1,4 +1,4 @@
-// Programs of callers, each in a thread and an interpreter of its own: whatever one does to itself, the server goes on.
+// Programs of callers, each in a separate thread and interpreter: a program that fails does not stop the server.
 import { Worker } from "node:worker_threads";
 import type { Json, JsonObject } from "../../contract/call.ts";
 import { AppError } from "../../contract/errors.ts";
@@ -30,7 +30,7 @@ export interface Question {
   readonly seq: number;
   readonly kind: "call" | "find";
   readonly name: string;
-  /** What it gave along, as JSON. */
+  /** The arguments, as JSON. */
   readonly json: string;
 }
 
@@ -64,7 +64,7 @@ const MAX_OF_ONE_OWNER = 2;
 const MAX_WAIT_MS = 10_000;
 /** Characters; a longer answer of a tool becomes a fault. */
 const MAX_ANSWER = 4_000_000;
-/** An interpreter that works longer than it may is ended from outside, should it not notice. */
+/** An interpreter that exceeds its processor time and does not stop by itself is ended from outside after this. */
 const WORK_GRACE_MS = 25_000;
 /** Of the thread's own heap; the interpreter's memory is bounded by itself. */
 const HEAP = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
@@ -117,7 +117,7 @@ async function ended(thread: Worker, program: Program, limits: ProgramLimits): P
   const signal = AbortSignal.any([program.signal, over.signal]);
   const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>();
   const questions = { asked: 0, open: 0, waiting: 0, answered: 0, isIdle: false };
-  // It owes us a word from its start, and from each answer on; while it waits for answers it owes nothing.
+  // It must send a message after its start, and after each answer; while it waits for answers it need not.
   let overdue: NodeJS.Timeout | undefined;
   const owes = (): void => {
     clearTimeout(overdue);

@@ -1,5 +1,5 @@
-// Goes on with suspended programs and with those whose process died: a new call of system/run_code as their owner, with
-// today's rights, through the whole gate.
+// Continues suspended programs and those whose process died: a new call of system/run_code as their owner, with the
+// owner's present rights, through the whole gate.
 import { innerRequest, type Caller, type CallParent } from "../../../../contract/call.ts";
 import { CODES, type Code, type Fault } from "../../../../contract/errors.ts";
 import type { ExecutionRecord, ProgramRow } from "../../../../storage/store/store.ts";
@@ -9,9 +9,9 @@ import type { CodeSettings, ProgramSeal } from "./settings.ts";
 
 /** How long the answer of a program that has ended is kept for its caller. */
 const KEPT_MS = 86_400_000;
-/** A decision wakes it; this is for the case that its notice was lost. */
+/** A decision wakes the program; this is for the case that the notice was lost. */
 const LOOK_AGAIN_MS = 30_000;
-/** After a refusal that may be another one later. */
+/** After a refusal that can be retried. */
 const TRY_AGAIN_MS = 5_000;
 
 export const advancer =
@@ -52,9 +52,9 @@ async function isDecided(
   return (await store.approvals.ofExecution(executionId))?.state !== "pending";
 }
 
-/** What becomes of a program whose last run did not say so itself. */
+/** What to do with a program whose last run stored no end. */
 function fateOf(driver: ExecutionRecord | null, now: number): Next {
-  // Chosen, but never begun.
+  // The run's id was chosen, but the run never began.
   if (driver === null) return { goOn: true };
   if (driver.endTime === null) return { at: now + LOOK_AFTER_MS };
   const code = driver.errorCode as Code | null;
@@ -78,14 +78,14 @@ async function goOn(
   const { id } = row;
   const driver = p.ids.execution(p.now());
   const claimed = await p.store.programs.claim(id, row.fence, driver);
-  // Another was quicker, and goes on with it.
+  // Another instance has claimed the program and continues it.
   if (claimed === null) return { done: false, at: p.now() + LOOK_AFTER_MS };
   const request = innerRequest(parent, "tool", {
     id: driver,
     name: "system/run_code",
     arguments: { programId: id },
   });
-  // What became of it is on record, and in its row.
+  // The outcome is in the record and in the program's row.
   await p.engine().execute(caller, request);
   const after = await p.store.programs.find(id);
   if (after === null) return { done: true };
@@ -96,7 +96,7 @@ async function goOn(
     : { done: false, at: "at" in next ? next.at : p.now() };
 }
 
-/** Whoever runs it still is told by the fence; approvals that wait on its behalf are closed. */
+/** An instance that still runs it is stopped by the fence; approvals that wait on its behalf are closed. */
 async function end(
   { id, fence, driver }: ProgramRow,
   fault: Fault,

@@ -1,4 +1,4 @@
-// One call of a program: made under the id that its journal has, or looked at where it was made already.
+// One call of a program: made under the id from its journal, or looked up where it was made already.
 import {
   innerRequest,
   limitWithin,
@@ -15,17 +15,17 @@ export interface CallsPowers {
   /** The call that runs the program. */
   readonly call: Call;
   readonly parent: Beginning["parent"];
-  /** Its caller is there and waits for a person's decision as long as a door would. */
+  /** Its caller is connected and waits for a person's decision as long as a door would. */
   readonly isAttended: boolean;
 }
 
 export interface ProgramCallRequest {
   readonly executionId: string;
-  /** No two executions are begun under one. */
+  /** At most one execution is begun under a key. */
   readonly key: string;
   readonly name: string;
   readonly arguments: JsonObject;
-  /** open: begun perhaps; answered: it has ended, and its record tells how. */
+  /** open: perhaps begun; answered: it has ended, and its record has the outcome. */
   readonly state: "new" | "open" | "answered";
   readonly signal: AbortSignal;
 }
@@ -33,13 +33,13 @@ export interface ProgramCallRequest {
 /** Calls of one program that are under way at the same time. */
 const AT_ONCE = 4;
 const MIN_TIMEOUT_MS = 1_000;
-/** Kept of the call's time for its answer. */
+/** Part of the call's time that is kept for its answer. */
 const LAST_WORDS_MS = 1_000;
 /** A call whose key is taken has begun within this time, or its process has died. */
 const BEGINS_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 250;
 
-/** Resolves with what became of the call; `endedAt` null: it waits for a person, or is not over yet. */
+/** Resolves with the outcome of the call; `endedAt` null: it waits for a person, or has not ended yet. */
 export type MakeCall = (request: ProgramCallRequest) => Promise<Outcome>;
 
 export function callsOf({ engine, now, call, parent, isAttended }: CallsPowers): MakeCall {
@@ -128,7 +128,7 @@ function notKept({ name, executionId }: ProgramCallRequest): AppError {
 const isBegun = ({ error, dispatched }: Outcome): boolean =>
   !dispatched && error?.reason === "still_running";
 
-/** Resolves with the function that gives the place back; in the order of asking. */
+/** Resolves with the function that frees the slot; in the order of the requests. */
 function atMost(limit: number): () => Promise<() => void> {
   const waiting: (() => void)[] = [];
   let taken = 0;

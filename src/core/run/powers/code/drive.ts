@@ -1,5 +1,5 @@
-// Runs a program once, from its beginning: what its journal answers is answered from there, the rest is done now. The
-// run ends with the program's end, or suspends it.
+// Runs a program once, from its beginning: questions that its journal has answered are answered from there, the others
+// now. The run ends with the program's end, or suspends it.
 import type { Call, JsonObject, Outcome } from "../../../../contract/call.ts";
 import { AppError, faultOf } from "../../../../contract/errors.ts";
 import type {
@@ -25,7 +25,7 @@ export interface Drive {
   readonly isFirst: boolean;
 }
 
-/** When a program's item is looked at first, and how often while somebody runs it. */
+/** When a program's item is checked first, and how often while an instance runs the program. */
 export const LOOK_AFTER_MS = 5_000;
 /** Characters of answers that no execution has on record, of one program. */
 const MAX_KEPT = 4_000_000;
@@ -49,7 +49,7 @@ export async function drive(
     newExecutionId: () => p.ids.execution(p.now()),
     async write(changed) {
       if (!isStored) {
-        // First what goes on with it: nothing may be left that nobody looks at.
+        // First the work item that continues it: no stored program may be without one.
         await p.work().add({ kind: PROGRAM_WORK, id }, p.now() + LOOK_AFTER_MS);
         await p.store.programs.create(row);
         isStored = true;
@@ -65,7 +65,7 @@ export async function drive(
     isAttended: isFirst,
   });
 
-  /** No execution tells it again. */
+  /** Stores an answer that no execution has in its record. */
   function keep(entry: Entry, told: ToldToProgram): ToldToProgram {
     const length = JSON.stringify(told).length;
     const fits = kept + length <= MAX_KEPT;
@@ -75,7 +75,7 @@ export async function drive(
     return answer;
   }
 
-  /** Null: it is not over yet. */
+  /** Null: it has not ended yet. */
   async function answerTo(
     { entry, isNew }: { readonly entry: Entry; readonly isNew: boolean },
     { kind, name, json }: Question,
@@ -135,7 +135,7 @@ export async function drive(
     const sealed = seal.answer.close(answer, id);
     const change = { state: "suspended", waits: waitsFor, answer: sealed, endedAt: null } as const;
     if (!(await p.store.programs.update(id, fence, change))) throw superseded(id);
-    // What it waits for may have been decided in the meantime.
+    // The approval it waits for may have been decided in the meantime.
     if (isFirst) await p.work().wake({ kind: PROGRAM_WORK, id });
     return answer;
   }
@@ -170,14 +170,14 @@ export async function drive(
   return answer;
 }
 
-/** It is not the program that ended: a later run goes on with it, or whoever made this call says what becomes of it. */
+/** Only this run has ended, not the program: a later run or the maker of this call decides how it continues. */
 function isLeftToOthers(cause: unknown, { signal }: Call, isFirst: boolean): boolean {
   if (cause instanceof Superseded) return true;
   if (signal.aborted) return !isFirst || signal.reason === "shutdown";
   return !isFirst && cause instanceof AppError && cause.code === "UNAVAILABLE";
 }
 
-/** A program that fails where it went on the time before has not only failed. */
+/** A program that fails at a point that its earlier run passed has diverged. */
 function endedEarly(journal: Journal): unknown {
   try {
     journal.checkEnd();

@@ -1,11 +1,11 @@
-// What a caller is answered who asks for one of their programs: its end, or that it is still suspended.
+// Answers a caller who asks for one of their programs: with its end, or that it is still suspended.
 import type { Call } from "../../../../contract/call.ts";
 import { AppError } from "../../../../contract/errors.ts";
 import type { ProgramAnswered } from "../../../../contract/powers/code.ts";
 import type { ProgramRow } from "../../../../storage/store/store.ts";
 import { PROGRAM_WORK, type CodeSettings, type ProgramSeal } from "./settings.ts";
 
-/** Kept of the call's time for its answer. */
+/** Part of the call's time that is kept for its answer. */
 const LAST_WORDS_MS = 1_000;
 const [FIRST_LOOK_MS, LOOK_EVERY_MS] = [20, 500];
 
@@ -24,7 +24,7 @@ export async function join(
     if (row.state === "suspended" && !holds) {
       holds = true;
       until = Math.min(until, p.now() + (await holdMs(row, call, p)));
-      // Should the notice of a decision have been lost.
+      // In case the notice of a decision was lost.
       await p.work().wake({ kind: PROGRAM_WORK, id: programId });
     }
     if (p.now() >= until || signal.aborted) {
@@ -45,7 +45,7 @@ function answerOf({ id, answer }: ProgramRow, seal: ProgramSeal): ProgramAnswere
   throw new AppError(code, reason, message, rest);
 }
 
-/** As long as a door would wait for the first of its questions. */
+/** How long a door would wait for the first of its questions. */
 async function holdMs({ waits }: ProgramRow, { caller }: Call, p: CodeSettings): Promise<number> {
   const asked = waits.find(({ approvalId }) => approvalId !== null);
   if (!asked) return 0;

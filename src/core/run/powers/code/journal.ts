@@ -1,5 +1,5 @@
-// The journal of one program: what it asked, durable before anything happens, and in which order it was answered. Run
-// again, a program must ask the same, and is answered in the same order.
+// The journal of one program: its questions, durable before anything happens, and the order of the answers. When it is
+// run again, the program must ask the same questions, and is answered in the same order.
 import { hash } from "node:crypto";
 import { AppError } from "../../../../contract/errors.ts";
 import type { ToldToProgram } from "../../../../contract/powers/code.ts";
@@ -10,7 +10,7 @@ export type Entry = { -readonly [Key in keyof ProgramEntry]: ProgramEntry[Key] }
 
 export interface JournalPowers {
   readonly entries: readonly ProgramEntry[];
-  /** Durable when it resolves; rejects when somebody else has taken the program over. */
+  /** Durable when it resolves; rejects when another instance has taken the program over. */
   readonly write: (entries: readonly ProgramEntry[]) => Promise<void>;
   readonly newExecutionId: () => string;
   readonly now: () => number;
@@ -22,11 +22,11 @@ export interface Journal {
   take(question: Question): { readonly entry: Entry; readonly isNew: boolean };
   /** Resolves when all that was asked and answered up to now is durable. */
   durable(): Promise<void>;
-  /** Gives an answer its place: that of the time before, else the next. `delivered` is called together with `reply`. */
+  /** Gives an answer its place: that of the earlier run, else the next. `delivered` is called together with `reply`. */
   answer(entry: Entry, told: ToldToProgram, reply: Reply, delivered: () => void): Promise<void>;
-  /** Throws when it can never be answered in the order of the time before. */
+  /** Throws when it can never be answered in the order of the earlier run. */
   checkIdle(): void;
-  /** Throws when it ended without what it asked the time before. */
+  /** Throws when it ended without asking all that it asked in the earlier run. */
   checkEnd(): void;
   /** Has anything been asked? */
   isEmpty(): boolean;
@@ -37,7 +37,7 @@ export interface Journal {
 export function createJournal(p: JournalPowers): Journal {
   const entries = new Map<number, Entry>(p.entries.map((entry) => [entry.seq, { ...entry }]));
   const asked = new Set<number>();
-  /** By the places of their answers, of the time before. */
+  /** Entries by the places of their answers in the earlier run. */
   const places = new Map<number, Entry>();
   for (const entry of entries.values())
     if (entry.answered !== null) places.set(entry.answered, entry);
@@ -46,7 +46,7 @@ export function createJournal(p: JournalPowers): Journal {
   let clock = p.startedAt;
   let next = 1;
   let writing: Promise<void> | null = null;
-  /** What is answered for the first time comes after all that was answered before. */
+  /** First answers are given only after all answers of the earlier run. */
   const live = Promise.withResolvers<void>();
   const goOn = (): void => {
     turns.get(next)?.();

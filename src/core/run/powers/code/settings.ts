@@ -1,4 +1,4 @@
-// What programs of code mode are run with, and what is kept of them sealed.
+// What is needed to run programs of code mode, and which of their data is stored sealed.
 import type {
   CallParent,
   Caller,
@@ -17,7 +17,7 @@ import type { Work } from "../../../../work/work.ts";
 export interface CodeSettings {
   readonly threads: Pick<Programs, "run">;
   readonly store: Pick<Store, "programs" | "executions" | "approvals">;
-  /** Functions, since both are opened after the tools that they run. */
+  /** Functions, since both are opened later than the tools that they run. */
   readonly engine: () => {
     execute(caller: Caller, request: CallRequest): Promise<Outcome>;
     follow(
@@ -27,9 +27,9 @@ export interface CodeSettings {
     ): Promise<Outcome>;
   };
   readonly work: () => Pick<Work, "add" | "wake">;
-  /** The caller with what they had then and have today; null when user or key is gone. */
+  /** The caller with the rights they had then and still have; null when user or key is gone. */
   readonly callerAgain: (mandate: Mandate) => Promise<Caller | null>;
-  /** What the call that began a program belongs to: gone when it is an object. */
+  /** The owner of the call that began a program; an object: the owner has ended. */
   readonly ownerOf: (
     who: Pick<Caller, "tenantId" | "userId">,
     call: Pick<CallParent, "entry" | "metadata">,
@@ -44,7 +44,7 @@ export interface CodeSettings {
 /** The kind of its work items; their ids are those of programs. */
 export const PROGRAM_WORK = "program";
 
-/** What a program is run from, again and again. */
+/** What each run of a program starts from. */
 export interface Beginning {
   readonly source: string;
   readonly seed: string;
@@ -52,7 +52,7 @@ export interface Beginning {
   readonly parent: CallParent;
 }
 
-/** What its caller is answered: so far, or at the end. */
+/** The answer to its caller: when suspended, or at the end. */
 export type KeptAnswer =
   ProgramAnswered | { readonly fault: Fault; readonly notes: ProgramAnswered["notes"] };
 
@@ -63,12 +63,12 @@ export interface ProgramSeal {
 }
 
 interface Sealing<T> {
-  /** `id` is the program's; an entry has its number besides. */
+  /** `id` is the program's; for a journal entry, `seq` is its number. */
   close(value: T, id: string, seq?: number): string;
   open(sealed: string, id: string, seq?: number): T;
 }
 
-/** Programs and what they were told may hold secrets: only this server reads them, each in its own place. */
+/** Programs and their answers may hold secrets: only this server can read them, each only under its own id. */
 export function programSeal(serverSecret: string): ProgramSeal {
   const sealed = createSealed(sealingKey(serverSecret, "ostiary program, v1"));
   const sealing = <T>(kind: string): Sealing<T> => ({
