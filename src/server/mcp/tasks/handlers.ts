@@ -1,5 +1,5 @@
 // tasks/get, tasks/update and tasks/cancel. A task belongs to the key that made the call; for all others it does not
-// exist. Nothing here can approve: input to a task reaches the upstream server that asked for it, and nobody else.
+// exist. Nothing here can approve: input to a task reaches only the upstream server that asked for it.
 import type { Server, ServerContext, StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { Caller, Json, Outcome } from "../../../contract/call.ts";
 import { AppError } from "../../../contract/errors.ts";
@@ -21,7 +21,7 @@ const TASK: StandardSchemaV1<TaskParams> = {
     },
   },
 };
-/** Longer than every id of ours; others are not looked up. */
+/** Longer than every id of this server; longer ids are not looked up. */
 const MAX_ID = 128;
 
 export function installTasks(server: Server, endpoint: McpEndpoint, traced: Traced): void {
@@ -39,7 +39,7 @@ export function installTasks(server: Server, endpoint: McpEndpoint, traced: Trac
     );
   };
   handle("tasks/get", ({ taskId, outcome }, { caller }, ctx) => {
-    // The client reads what the call brought, as if it had waited for the answer.
+    // The client reads the content of the result, as if it had waited for the answer.
     if (outcome.endedAt !== null)
       endpoint.doors.clientTaint.read(caller, ctx.sessionId ?? null, outcome);
     const call = endpoint.resumableCalls.task(taskId);
@@ -67,7 +67,7 @@ interface FoundTask {
   readonly outcome: Outcome;
 }
 
-/** The record decides, so any instance can answer. Null for ids that are unknown and for other callers' alike. */
+/** Read from the record, so that any instance can answer. Null for unknown ids and for tasks of other callers. */
 export async function taskOutcome(
   { doors }: McpEndpoint,
   caller: Caller,
@@ -81,7 +81,7 @@ export async function taskOutcome(
 const notFound = (): McpRefusal =>
   new McpRefusal({ code: -32602, message: "Task not found: no task of this caller has this id" });
 
-/** One that has just ended, or is about to run, stays as it is: `tasks/get` tells. */
+/** A task that has just ended, or is about to run, is not changed: `tasks/get` shows its state. */
 async function cancel({ doors }: McpEndpoint, caller: Caller, taskId: string): Promise<void> {
   try {
     await doors.engine.cancel(caller, taskId);

@@ -1,5 +1,5 @@
-// Listening for the states of tasks (SEP-2663): `subscriptions/listen` with `taskIds`. The SDK serves the stream and knows
-// no tasks, so their notifications are put between its own.
+// Subscriptions to the states of tasks (SEP-2663): `subscriptions/listen` with `taskIds`. The SDK serves the stream and
+// knows no tasks, so their notifications are put between its own.
 import type { Caller, Json, JsonObject } from "../../../contract/call.ts";
 import { declaresTasks } from "../../../util/mcp-tasks.ts";
 import { isObject } from "../json-rpc.ts";
@@ -8,16 +8,16 @@ import { undeclared } from "./declared.ts";
 import { taskOutcome } from "./handlers.ts";
 import { detailedTask } from "./task.ts";
 
-/** Of one stream; further ones are not acknowledged. */
+/** Tasks of one stream; further ones are not acknowledged. */
 const MAX_TASKS = 32;
 const FOLLOW_MS = 30_000;
-/** Questions are looked at so often. */
+/** How often the open questions are checked. */
 const LOOK_EVERY_MS = 250;
 const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 const TOOLS_CHANGED = "notifications/tools/list_changed";
 
 export interface TaskListening {
-  /** For the SDK, which ends a stream that listens for nothing it knows. */
+  /** The request for the SDK, which ends a stream that subscribes to nothing it knows. */
   readonly body: Json;
   /** The SDK's stream with the states of the tasks in it. */
   withStates(response: Response): Response;
@@ -81,7 +81,7 @@ async function ownTasks(
   return found.filter((id) => id !== null);
 }
 
-/** Tells the state now, and each that follows; resolves when the task has ended. */
+/** Sends the present state and each that follows; resolves when the task has ended. */
 async function watch(
   endpoint: McpEndpoint,
   caller: Caller,
@@ -115,7 +115,7 @@ async function watch(
   }
 }
 
-/** Every chunk of the SDK is one event. The acknowledgement names the tasks; what nobody asked for is left out. */
+/** Every chunk of the SDK is one event. The acknowledgement names the tasks; events not asked for are left out. */
 function shownFrame(
   chunk: Uint8Array,
   taskIds: readonly string[],

@@ -1,10 +1,9 @@
-// Questions to the client of a task: their keys are used once in the life of the task, and they may be answered one by
-// one.
+// Questions to the client of a task: each key is used once per task, and the questions may be answered one by one.
 import type { InputAnswers, InputQuestions, Json, JsonObject } from "../../../contract/call.ts";
 import { isObject } from "../json-rpc.ts";
 
 export class OpenQuestions {
-  /** By the key that the client sees. */
+  /** Indexed by the key that the client sees. */
   readonly #open: Map<string, { readonly key: string; readonly question: InputQuestions[string] }>;
   readonly #answers: Record<string, JsonObject> = {};
 

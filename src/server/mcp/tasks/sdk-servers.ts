@@ -1,4 +1,4 @@
-// The SDK's servers, which take the answer of a call that is a task as it is: the SDK itself would add the content of
+// The SDK's servers, changed to send a task as the answer of a call unmodified: the SDK itself would add the content of
 // an empty result.
 import type * as ServerSdk from "@modelcontextprotocol/server";
 

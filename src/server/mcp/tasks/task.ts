@@ -1,11 +1,11 @@
-// An execution as a task of MCP (SEP-2663). The task's id is the execution's: all that a task is stands in the record.
+// An execution as a task of MCP (SEP-2663). The task's id is the execution's, and its whole state is in the record.
 import type { InputQuestions, JsonObject, Outcome } from "../../../contract/call.ts";
 import { unpackError } from "../../../util/mcp-output.ts";
 import { approvalNotice, approvalText } from "../approval-wait.ts";
 import { EXECUTION_KEY, exposedFault, toolResult } from "../result.ts";
 import type { McpEndpoint } from "../server.ts";
 
-/** For so long after the end a whole result is kept. */
+/** How long after the end a whole result is kept. */
 const KEPT_MS = 86_400_000;
 const [POLL_RUNNING_MS, POLL_HELD_MS] = [1_000, 3_000];
 
@@ -31,7 +31,7 @@ export const createdTask = (endpoint: McpEndpoint, outcome: Outcome): CreatedTas
   ...fieldsOf(endpoint, outcome, "working"),
 });
 
-/** The answer to `tasks/get`. `questions`: what the client is asked at the moment. */
+/** The answer to `tasks/get`. `questions`: the open questions to the client. */
 export function detailedTask(
   endpoint: McpEndpoint,
   outcome: Outcome,
@@ -43,7 +43,7 @@ export function detailedTask(
       : fieldsOf(endpoint, outcome, "working");
   if (outcome.status === "cancelled" && outcome.cancelReason === "user")
     return fieldsOf(endpoint, outcome, "cancelled");
-  // Only an upstream server answers with an error of the protocol; all else is a result, perhaps with `isError`.
+  // Only an upstream server answers with a protocol error; everything else is a result, perhaps with `isError`.
   const error = outcome.success ? null : unpackError(outcome.output);
   if (error) return { ...fieldsOf(endpoint, outcome, "failed"), error: { ...error } };
   const result = { ...toolResult(outcome, endpoint.server), resultType: "complete" };
