@@ -1,4 +1,4 @@
-// The instances on one database. What is said of one counts only while it has not written itself anew.
+// The instances on one database. A claim on one counts only while it has not written a new sign of life.
 import type { Database } from "../database.ts";
 import type { InstanceRow, Store } from "../store.ts";
 import type { InstancesTable } from "../tables/durable.ts";

@@ -1,4 +1,4 @@
-// Programs and their journals. Only whoever claimed a program last writes to it.
+// Programs and their journals. Only the execution that claimed a program last writes to it.
 import { sql, type Compilable, type SqlBool } from "kysely";
 import { guard, isGuarded, unique, type Database } from "../database.ts";
 import type { ProgramEntry, ProgramRow, Store } from "../store.ts";
@@ -45,7 +45,7 @@ export function programs({ kysely, batch }: Database): Store["programs"] {
       .where("ended_at", "is", null);
   const dropEntries = (id: string): Compilable =>
     kysely.deleteFrom("program_entries").where("program_id", "=", id);
-  /** The first statement holds the row until the end of the batch, so that no other takes it over in between. */
+  /** The first statement locks the row until the end of the batch, so that no other run takes it over meanwhile. */
   const fenced = async (
     id: string,
     fence: number,

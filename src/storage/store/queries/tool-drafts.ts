@@ -30,7 +30,7 @@ const DRAFT = columns<ToolDraftRow, ToolDraftsTable>(
   ],
   { json: ["definition", "program", "tests", "results", "findings", "terms"] },
 );
-/** More than anybody reads; the newest are told. */
+/** More than a reader needs; the newest are returned. */
 const MAX_VERSIONS = 200;
 
 export function toolDrafts({ kysely, batch }: Database): Store["toolDrafts"] {

@@ -1,4 +1,4 @@
-// Background work on lease. A lease is one number that grows: whoever has an older one changes nothing.
+// Background work on lease. A lease is a number that grows: an instance with an older number changes nothing.
 import { sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { LeasedItem, Store } from "../store.ts";
@@ -121,7 +121,7 @@ export function workItems({ kysely, kind: database, batch }: Database): Store["w
   };
 }
 
-/** Nobody takes away whoever advances it: that one finds out when it gives it back. */
+/** An item that is being advanced keeps its lease: its instance sees the wake when it gives the item back. */
 const woken = (now: number) => ({
   woken: sql<number>`work_items.woken + 1`,
   due_ms: sql<number | null>`case

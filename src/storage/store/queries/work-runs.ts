@@ -1,4 +1,4 @@
-// Runs of workflows and their history. Only whoever claimed a run last writes to it.
+// Runs of workflows and their history. Only the instance that claimed a run last writes to it.
 import { sql, type Compilable, type SqlBool } from "kysely";
 import { guard, isGuarded, unique, type Database } from "../database.ts";
 import type { NewRunEvent, RunRow, Store, StepState } from "../store.ts";
@@ -111,7 +111,7 @@ export function runs({ kysely, batch }: Database): Store["runs"] {
       );
     },
     async ask(id, wanted, by) {
-      // Whoever cancelled it has cancelled it: no later wish takes that back.
+      // A cancel is final: no later request replaces it.
       const rows = await kysely
         .updateTable("workflow_runs")
         .set({
@@ -125,7 +125,7 @@ export function runs({ kysely, batch }: Database): Store["runs"] {
       return rows.length > 0;
     },
     async waitingFor({ tenantId, userId }, eventName) {
-      // Removing what is sought changes a text that holds it.
+      // The text contains the name when removing the name changes the text.
       const name = JSON.stringify(eventName);
       const rows = await kysely
         .selectFrom("workflow_runs")
@@ -186,7 +186,7 @@ export function runEvents({ kysely, batch }: Database): Store["runEvents"] {
   };
 }
 
-/** Whoever writes to a run holds its row until the end of the batch: numbers are given out one after the other. */
+/** Locks the run's row until the end of the batch, so that numbers are given out one after the other. */
 const locked = (kysely: Database["kysely"], id: string): Compilable =>
   kysely
     .updateTable("workflow_runs")

@@ -23,7 +23,7 @@ export interface DurableStore {
   readonly workItems: {
     /** Due at `at`; one that exists is woken. */
     add(item: { kind: string; id: string; at: number; now: number }): Promise<void>;
-    /** Due at once, also when it is being advanced; false when there is none. */
+    /** Due at once, also when it is being advanced; false when there is no such item. */
     wake(kind: string, id: string, now: number): Promise<boolean>;
     /** Takes up to `limit` that are due, each for one instance until `until`, those due first. */
     lease(p: {
@@ -41,26 +41,26 @@ export interface DurableStore {
       items: readonly LeasedItem[],
       until: number,
     ): Promise<Pick<LeasedItem, "kind" | "id" | "lease">[]>;
-    /** Done with it. False when the lease was lost; one that was woken meanwhile stays, due at once. */
+    /** Removes it as done. False when the lease was lost; an item that was woken meanwhile stays, due at once. */
     done(item: LeasedItem, now: number): Promise<boolean>;
-    /** Gives it back until `at` (null: until it is woken); one that was woken meanwhile is due at once. */
+    /** Gives it back until `at` (null: until it is woken); an item that was woken meanwhile is due at once. */
     giveBack(
       item: LeasedItem,
       to: { at: number | null; now: number; failures: number },
     ): Promise<boolean>;
-    /** Gives back all that an instance holds: it stopped, or is not there any more. */
+    /** Gives back all that an instance holds: it stopped, or is gone. */
     free(instanceId: string): Promise<number>;
   };
 
   readonly instances: {
-    /** A start: the instance is there from now on. */
+    /** The instance has started and is alive from now on. */
     started(id: string, at: number): Promise<void>;
-    /** It is still there. False when another declared it dead, or closed it, since. */
+    /** The instance is still alive. False when another instance declared it dead, or closed it, since. */
     seen(id: string, at: number): Promise<boolean>;
     all(): Promise<InstanceRow[]>;
-    /** Declares it dead as it was read; of any number that try, and against itself, one succeeds. */
+    /** Declares it dead if its row is unchanged; of all that try, including the instance's own `seen`, one succeeds. */
     claim(row: InstanceRow, now: number): Promise<boolean>;
-    /** It stopped in good order (null), or what it left open was closed by whoever claimed it at `lostAt`. */
+    /** It stopped in good order (null), or the instance that claimed it at `lostAt` closed what it left open. */
     closed(id: string, lostAt: number | null): Promise<void>;
   };
 }

@@ -6,9 +6,9 @@ import type { Owner } from "./workflow.ts";
 export interface ProgramWait {
   readonly executionId: string;
   readonly tool: string;
-  /** Null: nobody is asked, it only has not ended yet. */
+  /** Null: no person is asked; the call has not ended yet. */
   readonly approvalId: string | null;
-  /** When the question is over, as a no. */
+  /** When the question expires, which counts as declined. */
   readonly expiresAt: number | null;
 }
 
@@ -16,7 +16,7 @@ export interface ProgramRow extends Owner {
   /** The execution of `system/run_code` that began it. */
   readonly id: string;
   readonly state: "running" | "suspended" | "ended";
-  /** Grows each time it is taken over: whoever has an older one writes nothing. */
+  /** Grows each time it is taken over: a run with an older fence cannot write. */
   readonly fence: number;
   /** The execution of `system/run_code` that runs it, or did so last. */
   readonly driver: string;
@@ -25,7 +25,7 @@ export interface ProgramRow extends Owner {
   /** Source, seed and the call it came from; only this server can read it. */
   readonly sealed: string;
   readonly waits: readonly ProgramWait[];
-  /** What its caller is answered, so far or at the end; sealed. Null before the first suspension. */
+  /** The answer to its caller, when suspended or at the end; sealed. Null before the first suspension. */
   readonly answer: string | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
@@ -39,11 +39,11 @@ export interface ProgramEntry {
   readonly seq: number;
   readonly kind: "call" | "find";
   readonly name: string;
-  /** SHA-256 over what it gave along. */
+  /** SHA-256 over the arguments. */
   readonly hash: string;
-  /** Chosen before the call; null for what is no call. */
+  /** Chosen before the call; null for questions that are not calls. */
   readonly executionId: string | null;
-  /** What it was answered, where no execution has it on record; sealed. */
+  /** The answer, where no execution has it in its record; sealed. */
   readonly answer: string | null;
   /** The place of its answer among all answers, from 1; null: not answered. */
   readonly answered: number | null;
@@ -55,13 +55,13 @@ export interface ProgramStore {
   readonly programs: {
     create(row: ProgramRow): Promise<void>;
     get(owner: Owner, id: string): Promise<ProgramRow | null>;
-    /** Whoever it belongs to: for what goes on with it by itself. */
+    /** Of any owner: for background work that continues it. */
     find(id: string): Promise<ProgramRow | null>;
     /** The program whose journal has this execution. */
     ofExecution(executionId: string): Promise<string | null>;
     /**
-     * Takes it over from `fence`, which grows, for the execution `driver`. Null when another was quicker, or it has
-     * ended.
+     * Takes it over from `fence`, which grows, for the execution `driver`. Null when another took it over first, or
+     * it has ended.
      */
     claim(id: string, fence: number, driver: string): Promise<ProgramRow | null>;
     /** In the order of `seq`. */

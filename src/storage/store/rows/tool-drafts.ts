@@ -1,5 +1,5 @@
-// Tools that were drafted, version by version: the program, what checks and tests said of it, and the terms on which
-// an administrator linked it.
+// Drafted tools, version by version: the program, the results of its checks and tests, and the terms on which an
+// administrator linked it.
 import type { Json, JsonObject } from "../../../contract/call.ts";
 import type { DraftedAccess, Effects, Risk } from "../../../contract/tool.ts";
 
@@ -84,7 +84,7 @@ export interface ToolDraftRow {
   readonly decidedBy: string | null;
 }
 
-/** From one of these states to another, by one of all that try. */
+/** A change from one of these states to another; of all that try, one succeeds. */
 export interface DraftDecision {
   readonly from: readonly DraftState[];
   readonly state: Exclude<DraftState, "linked">;

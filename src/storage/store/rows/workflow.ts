@@ -1,4 +1,4 @@
-// Workflows, their runs with history, and schedules. Whoever asks names tenant and user; what belongs to others is absent.
+// Workflows, their runs with history, and schedules. Queries name tenant and user; rows of others are not returned.
 import type { CallParent, Json, JsonObject, Mandate } from "../../../contract/call.ts";
 import type { Fault } from "../../../contract/errors.ts";
 import type { TaintSource } from "../../../contract/taint.ts";
@@ -36,7 +36,7 @@ interface StepBase {
   readonly timeoutSeconds?: number;
   /** Steps that must have ended before; absent: the one written before it. */
   readonly needs?: readonly string[];
-  /** How often it is tried in all, and the pause in between. */
+  /** The total number of attempts, and the pause in between. */
   readonly retry?: { readonly attempts: number; readonly delaySeconds: number };
   /** Once for each item of the list behind the reference. */
   readonly forEach?: {
@@ -66,7 +66,7 @@ export interface WorkflowRow {
   readonly inputSchema: JsonObject | null;
   readonly risk: Risk;
   readonly createdAt: number;
-  /** Whoever wrote it, as they were; null in rows of earlier releases, which do not run. */
+  /** The author with the rights of that time; null in rows of earlier releases, which do not run. */
   readonly author: Mandate | null;
 }
 
@@ -87,7 +87,7 @@ export interface StepState {
   readonly ms: number;
   readonly error?: Fault;
   readonly pendingApproval?: { readonly id: string; readonly expiresAt: string };
-  /** Content from outside that it brought. */
+  /** Content from outside that the step brought in. */
   readonly sources?: readonly TaintSource[];
   /** From 1; absent in rows of earlier releases. */
   readonly attempt?: number;
@@ -115,7 +115,7 @@ export interface RunRow {
   readonly workflowId: string;
   readonly version: number;
   readonly executionId: string;
-  /** Whoever drives it, or did so last. */
+  /** The instance that drives it, or did so last. */
   readonly instanceId: string;
   readonly status: RunStatus;
   readonly input: JsonObject;
@@ -124,9 +124,9 @@ export interface RunRow {
   readonly error: Fault | null;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** Grows with each claim: whoever has an older one writes nothing any more. */
+  /** Grows with each claim: an instance with an older fence can no longer write. */
   readonly fence: number;
-  /** With whose rights; null in rows of earlier releases, which cannot go on. */
+  /** The rights of the run; null in rows of earlier releases, which cannot continue. */
   readonly mandate: Mandate | null;
   /** The call it came from, for the calls of its steps. */
   readonly parent: CallParent | null;
@@ -150,11 +150,11 @@ export interface RunEvent {
 }
 export type NewRunEvent = Omit<RunEvent, "seq">;
 
-/** What becomes of due times that were missed while nothing ran. */
+/** How due times are handled that were missed while no instance ran. */
 export const CATCH_UPS = ["skip", "once", "all"] as const;
 export type CatchUp = (typeof CATCH_UPS)[number];
 
-/** What becomes of a due time while an earlier one still runs. */
+/** How a due time is handled while the run of an earlier one is under way. */
 export const OVERLAPS = ["skip", "queue", "allow"] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 
@@ -162,7 +162,7 @@ export interface ScheduleRow {
   readonly id: string;
   readonly tenantId: string;
   readonly userId: string;
-  /** The key it was made with: the runs have the same rights, and none once it is revoked. */
+  /** The key that created the schedule: its runs have the same rights, and none once the key is revoked. */
   readonly keyId: string | null;
   readonly workflowId: string;
   readonly cron: string;
@@ -174,7 +174,7 @@ export interface ScheduleRow {
   readonly lastExecutionId: string | null;
   readonly lastError: string | null;
   readonly createdAt: number;
-  /** Whoever scheduled it, as they were; null in rows of earlier releases, which do not run. */
+  /** The rights of the caller that scheduled it; null in rows of earlier releases, which do not run. */
   readonly mandate: Mandate | null;
   /** What was scheduled: this version, with this pin. */
   readonly version: number | null;
@@ -183,10 +183,10 @@ export interface ScheduleRow {
   readonly overlap: Overlap;
 }
 
-/** `due`: nobody has started it. `begun`: its call has this execution id. The others are ends. */
+/** `due`: not started yet. `begun`: its call has the stored execution id. The others are final. */
 export type DueState = "due" | "begun" | "started" | "skipped" | "failed";
 
-/** One time at which a schedule was due: it exists once, whatever happens to whoever looks after it. */
+/** One time at which a schedule was due: it exists once, also when the instance that handles it dies. */
 export interface DueTime {
   readonly scheduleId: string;
   readonly dueAt: number;
@@ -198,13 +198,13 @@ export interface DueTime {
   readonly endedAt: number | null;
 }
 
-/** Everybody of the tenant, or one of them. */
+/** All users of the tenant, or one of them. */
 export interface WorkFilter {
   readonly tenantId: string;
   readonly userId?: string;
 }
 
-/** What administrators and owners look at; nothing is changed. */
+/** What administrators and owners read; nothing is changed. */
 export interface WorkReads {
   /** Newest versions, newest first. */
   workflows(filter: WorkFilter, page: Page): Promise<WorkflowRow[]>;
@@ -259,7 +259,7 @@ export interface WorkflowStore {
     withStartKey(startKey: string): Promise<RunRow | null>;
     /**
      * With the entries of its history, in one step. False, and nothing is written, when it has ended already (an end is
-     * final) or somebody claimed it since.
+     * final) or another instance claimed it since.
      */
     update(
       id: string,
@@ -269,7 +269,7 @@ export interface WorkflowStore {
     ): Promise<boolean>;
     /** Takes it over: its fence grows. Null when there is none, or it has ended. */
     claim(id: string, instanceId: string): Promise<RunRow | null>;
-    /** What a person wants of it, or (null) no more; false when it has ended. A wish to cancel stays. */
+    /** Stores a person's request, or (null) removes it; false when the run has ended. A request to cancel stays. */
     ask(id: string, wanted: RunWish | null, by: string): Promise<boolean>;
     /** Open runs of the owner with a step that waits for the event. */
     waitingFor(owner: Owner, eventName: string): Promise<string[]>;
@@ -290,7 +290,7 @@ export interface WorkflowStore {
     /** One per owner, workflow, cron and timezone: an existing one is changed and keeps its id. */
     save(row: ScheduleRow): Promise<ScheduleRow>;
     get(owner: Owner, id: string): Promise<ScheduleRow | null>;
-    /** Whoever it belongs to: for the scheduler alone. */
+    /** Of any owner: for the scheduler only. */
     find(id: string): Promise<ScheduleRow | null>;
     /** Ids of those that are switched on. */
     enabled(): Promise<string[]>;
@@ -322,7 +322,7 @@ export interface WorkflowStore {
     get(scheduleId: string, dueAt: number): Promise<DueTime | null>;
     /** Those without an end, oldest first. */
     open(scheduleId: string): Promise<DueTime[]>;
-    /** Only from the state it had: of any number that try, one does. */
+    /** Only from the state it had: of all instances that try, one succeeds. */
     move(
       at: Pick<DueTime, "scheduleId" | "dueAt">,
       from: Pick<DueTime, "state" | "executionId">,
@@ -330,7 +330,7 @@ export interface WorkflowStore {
     ): Promise<boolean>;
     /** The newest that was started before this one. */
     startedBefore(scheduleId: string, dueAt: number): Promise<DueTime | null>;
-    /** Drops ends that are older; answers how many. */
+    /** Removes those that ended earlier; returns how many. */
     sweep(endedBefore: number, limit: number): Promise<number>;
   };
 }
