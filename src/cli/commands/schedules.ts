@@ -1,4 +1,4 @@
-// Schedules of workflows: list, pause, resume, change, remove, and what became of their times.
+// Schedules of workflows: list, pause, resume, change, remove, and the results of their due times.
 import { Option, type Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { given, rowsOf, showRow, type TableColumns, type TableRow } from "../nouns.ts";

@@ -21,14 +21,14 @@ interface Applied {
   readonly name: string;
   readonly file: string;
   readonly change: "created" | "changed" | "unchanged";
-  /** The newest after it; of a dry run the one that there is. */
+  /** The newest version afterwards; of a dry run the stored one. */
   readonly version: number | null;
   readonly fields: readonly FieldChange[];
   readonly warnings: readonly string[];
   readonly steps?: readonly DryStep[];
 }
 
-/** A person has to agree, and nobody has yet. */
+/** A person has to approve, and has not yet. */
 const EXIT_PENDING = 4;
 const MAX_SHOWN = 200;
 

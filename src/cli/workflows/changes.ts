@@ -18,7 +18,7 @@ export function changesBetween(from: JsonObject, to: JsonObject): FieldChange[] 
     .map((field) => ({ ...field, to: withoutSecrets(field.path, field.to) }));
 }
 
-/** As the server shows `from`: what is printed ends up in logs of others. */
+/** Masked as the server masks `from`: printed text may end up in logs that others read. */
 function withoutSecrets(path: string, value: Json | undefined): Json | undefined {
   if (value === undefined || (typeof value === "string" && /^\{\{[^{}]*\}\}$/.test(value)))
     return value;

@@ -1,4 +1,4 @@
-// The definitions of files judged as workflow/create would judge them, each fault with its line.
+// Checks the definitions of files as workflow/create would, each fault with its line.
 import {
   judgeDefinition,
   type Checked,
@@ -55,7 +55,7 @@ export async function checkFiles(
   return ordered(found);
 }
 
-/** As they are read: by file, line and column. */
+/** Sorted by file, line and column. */
 function inOrder(files: readonly SourceFile[], faults: readonly FieldFault[]): FieldFault[] {
   const place = ({ path }: FieldFault): [number, number, number] => {
     const [, file = "", line = "", column = ""] = /^(.*):(\d+):(\d+)$/s.exec(path) ?? [];
@@ -81,7 +81,7 @@ function namedTwice(workflows: readonly FileWorkflow[]): FieldFault[] {
     );
 }
 
-/** Tools of the steps that the caller sees; without a server each counts as one. */
+/** Tools of the steps that the caller sees; without a server every tool counts as visible. */
 async function toolsOf(workflows: readonly FileWorkflow[], api: Api | null): Promise<Visible[]> {
   const names = new Set(
     workflows.flatMap(({ draft }) =>
@@ -103,7 +103,7 @@ async function toolsOf(workflows: readonly FileWorkflow[], api: Api | null): Pro
 
 const ANY = { aliases: [], risk: "safe" as Risk, outputSchema: null, idempotent: true };
 
-/** What the definition's checks say of fields, said of the file. */
+/** Translates faults of the definition's fields to places in the file. */
 function placed(one: FileWorkflow, { message, errors = [] }: AppError["fault"]): FieldFault[] {
   if (errors.length === 0) return [one.fault([], message)];
   return errors.map((error) => one.fault(pathOf(error.path), error.message));

@@ -20,7 +20,7 @@ export interface ReadWorkflows {
   readonly faults: readonly FieldFault[];
 }
 
-/** All that can be said without a server. */
+/** Everything that can be checked without a server. */
 export function readWorkflows(file: string, text: string): ReadWorkflows {
   const workflows: FileWorkflow[] = [];
   const faults: FieldFault[] = [];
@@ -81,7 +81,7 @@ function faultsOfList(
   ];
 }
 
-/** What zod says of a choice is no help. */
+/** Replaces zod's message about the union of waits, which does not help. */
 function inWords(issue: { readonly code: string; readonly path: FieldPath }): unknown {
   const isWait = issue.code === "invalid_union" && issue.path.includes("wait");
   return isWait ? { ...issue, message: "expected time, person or event" } : issue;

@@ -23,7 +23,7 @@ export interface RunOptions extends FollowOptions {
   readonly input?: string;
 }
 
-/** A person has to agree or answer, and nobody has yet. */
+/** A person has to approve or answer, and has not yet. */
 const EXIT_PENDING = 4;
 const FIRST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 500;
@@ -107,7 +107,7 @@ async function followStarted(
   }
 }
 
-/** The run that a call has started; throws what the call was refused for. */
+/** The run that a call has started; throws the call's error when it was refused. */
 async function runOf(
   api: Api,
   executionId: string,
@@ -145,7 +145,7 @@ function notStarted({ id, error, errorCode, errorReason, remedy, gates }: Execut
   });
 }
 
-/** Tells each change of a step with `watch`, and always what the run waits for. */
+/** Prints each change of a step with `watch`, and always what the run waits for. */
 async function untilOver(
   cli: Cli,
   api: Api,
@@ -159,7 +159,7 @@ async function untilOver(
   let after = 0;
   try {
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
-      // In this order: the history of a run that has ended is whole.
+      // In this order: the history of a run that has ended is complete.
       const now = (await api.request<Run>("GET", path, { signal })).body;
       seen(now);
       if (watch)
@@ -186,7 +186,7 @@ function conclude(cli: Cli, api: Api, ended: Run): void {
   const { term } = cli;
   const { status, output, startedAt, endedAt } = ended;
   const failed = failedStep(ended);
-  // What the step was refused for says more than that a step failed.
+  // The error of the step says more than that a step failed.
   const error =
     ended.error?.reason === "step_failed" ? (failed?.error ?? ended.error) : ended.error;
   cli.exitCode = status === "success" ? 0 : exitOf(error?.code, error?.reason);
@@ -211,13 +211,13 @@ function conclude(cli: Cli, api: Api, ended: Run): void {
   term.note(`   ${term.err.dim(`${api.url}/x/${ended.executionId}`)}`);
 }
 
-/** Null where several have failed: those that the run may go on after are not told apart. */
+/** Null where several have failed: those with `continueOnError` cannot be distinguished. */
 function failedStep({ steps }: Run): Run["steps"][number] | null {
   const [first = null, second] = steps.filter(({ status }) => status === "failed");
   return second ? null : first;
 }
 
-/** The user stopped waiting; the run goes on. */
+/** The user stopped waiting; the run continues. */
 function leave(cli: Cli, last: Run | null, executionId: string): void {
   cli.exitCode = last?.status === "pending" ? EXIT_PENDING : 1;
   if (cli.flags.json) cli.term.printJson(last ?? { executionId });

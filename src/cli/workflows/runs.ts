@@ -1,4 +1,4 @@
-// Runs of workflows as they stand, and their history line by line.
+// Runs of workflows with their present state, and their history line by line.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cli } from "../cli.ts";
 import type { Api } from "../client/client.ts";
@@ -117,7 +117,7 @@ export async function logs(
   let seen = Number(after);
   try {
     for (;;) {
-      // In this order: the history of a run that has ended is whole.
+      // In this order: the history of a run that has ended is complete.
       const path = `workflow-runs/${encodeURIComponent(runId)}`;
       const { body: now } = await api.request<Run>("GET", path, { signal: stop.signal });
       for await (const event of readEventsAfter(api, runId, seen, stop.signal)) {
