@@ -21,7 +21,7 @@ export async function findWorkflow(
   );
 }
 
-/** The caller, narrowed to the rights the author had then and has now: nobody gains rights through a definition. */
+/** The caller, narrowed to the rights the author had then and has now: a definition must not lend rights of others. */
 export async function runAs(
   caller: Caller,
   workflow: WorkflowRow,
