@@ -125,7 +125,8 @@ export function createInstanceWatch(p: InstanceWatchPowers): InstanceWatch {
       const done = work()
         .catch((cause: unknown) => log.error({ err: cause }, what))
         .finally(() => (busy = false));
-      working = Promise.all([working, done]);
+      // Without their values: each would hold the one before it.
+      working = Promise.all([working, done]).then(() => undefined);
     }, ms).unref();
   };
 
