@@ -13,6 +13,7 @@ import {
   lookAt,
   makeCall,
   type StepCall,
+  unknownEnd,
 } from "./call.ts";
 import { begunState, type StepContext, type StepOutcome } from "./context.ts";
 import { withoutWaits } from "./hand.ts";
@@ -88,21 +89,6 @@ async function afterFormer(
   await hand.set({ ...state, executionId: former });
   return { kind: "parked", at: p.now() };
 }
-
-const unknownEnd = (executionId: string): StepOutcome => ({
-  kind: "ended",
-  status: "failed",
-  executionId,
-  output: null,
-  error: {
-    code: "OUTCOME_UNKNOWN",
-    reason: "crashed",
-    message:
-      "the instance that was about to make the call is gone: it is not known whether it began",
-    remedy: "check the effect of the step's tool, then rerun the run from this step",
-  },
-  sources: [],
-});
 
 /** Stores the step's end, or what it waits for. */
 async function settle(

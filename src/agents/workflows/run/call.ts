@@ -113,3 +113,19 @@ export const isTaken = ({ error, dispatched }: Outcome): boolean =>
 /** The server stops: the call was not made and may be made later. */
 export const isStopping = ({ error, dispatched }: Outcome): boolean =>
   !dispatched && (error?.reason === "shutting_down" || error?.reason === "shutdown");
+
+/** Of several instances, the one that took the key of a call may only be frozen, and begin the call when it wakes. */
+export const unknownEnd = (executionId: string): StepOutcome & { kind: "ended" } => ({
+  kind: "ended",
+  status: "failed",
+  executionId,
+  output: null,
+  error: {
+    code: "OUTCOME_UNKNOWN",
+    reason: "crashed",
+    message:
+      "the instance that was about to make the call is gone: it is not known whether it began",
+    remedy: "check the effect of the step's tool, then rerun the run from this step",
+  },
+  sources: [],
+});

@@ -12,6 +12,7 @@ import {
   LOOK_AT_HELD_MS,
   lookAt,
   makeCall,
+  unknownEnd,
 } from "./call.ts";
 import type { ToolStep } from "./call-step.ts";
 import { begunState, failedStep, type StepContext, type StepOutcome } from "./context.ts";
@@ -78,7 +79,8 @@ export async function loopStep(step: LoopStep, ctx: StepContext): Promise<StepOu
     if (made.kind !== "ended" || made.error?.reason !== "idempotency_in_flight") return made;
     // The instance that had the run before took the key: it has begun the call after all, or died in between.
     const late = await lookAt(ctx, former, 0);
-    if (late === "never") return begin(at, `/${former.slice(-8)}`);
+    if (late === "never")
+      return p.store.shared ? unknownEnd(former) : begin(at, `/${former.slice(-8)}`);
     await note(at, former);
     return { kind: "parked", at: p.now() + LOOK_AGAIN_MS };
   };
